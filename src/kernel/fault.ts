@@ -1,0 +1,161 @@
+/**
+ * One table of everything that can go wrong.
+ *
+ * A fault has a stable `code`. The table says how the system reacts to it, who may see it, which HTTP status and
+ * process exit code it becomes, and what to do next. Text that a model or a user sees is built from this table only,
+ * never from the message of a `cause` (B6).
+ */
+
+/** N1: the one classification of failures. */
+export type FaultKind =
+  | 'transient'
+  | 'rate_limited'
+  | 'invalid_request'
+  | 'validation'
+  | 'auth'
+  | 'permission_denied'
+  | 'business_rejected'
+  | 'conflict'
+  | 'not_found'
+  | 'content_policy'
+  | 'canceled'
+  | 'budget'
+  | 'unavailable'
+  | 'overloaded'
+  | 'unknown_outcome'
+  | 'corrupt_output'
+  | 'unclassified'
+
+/** What the loop does: `retry` before any output, `fix_arguments` and `replan` are observations for the model, `stop` ends the run. */
+export type Reaction = 'retry' | 'fix_arguments' | 'replan' | 'stop'
+
+/** The widest audience that may read the code and its sentence. */
+export type Audience = 'model' | 'user' | 'operator'
+
+/** Process exit codes of the command line. */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  conflict: 4,
+  denied: 5,
+  budget: 6,
+  waiting: 7,
+  unknown: 8,
+  unavailable: 9,
+  gate: 10,
+  timeout: 124,
+  interrupted: 130,
+} as const
+
+export interface FaultRow {
+  readonly kind: FaultKind
+  readonly reaction: Reaction
+  readonly audience: Audience
+  /** HTTP status of the problem document. */
+  readonly http: number
+  /** Exit code of the command line. */
+  readonly exit: number
+  /** The cause, as a sentence without values. */
+  readonly cause: string
+  /** What the reader can do about it. */
+  readonly next: string
+}
+
+const row = (
+  kind: FaultKind,
+  reaction: Reaction,
+  audience: Audience,
+  http: number,
+  exit: number,
+  cause: string,
+  next: string,
+): FaultRow => ({ kind, reaction, audience, http, exit, cause, next })
+
+export const FAULTS = {
+  // ── input ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  invalid_json: row('validation', 'fix_arguments', 'model', 400, EXIT.usage, 'The text is not one strict JSON value.', 'Send one complete JSON value without comments, repeated keys or unsafe numbers.'),
+  invalid_arguments: row('validation', 'fix_arguments', 'model', 400, EXIT.usage, 'The arguments do not match the contract of the tool.', 'Correct the named fields and call again.'),
+  invalid_request: row('invalid_request', 'stop', 'user', 400, EXIT.usage, 'The request does not match the schema of this resource.', 'Correct the fields named in `errors`.'),
+  input_too_large: row('validation', 'fix_arguments', 'user', 413, EXIT.usage, 'The input is larger than the limit.', 'Send less; the limits are listed in the documentation.'),
+  invalid_definition: row('validation', 'stop', 'operator', 500, EXIT.usage, 'A definition is inconsistent.', 'Change the line named in the message.'),
+  // ── who ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+  unauthenticated: row('auth', 'stop', 'user', 401, EXIT.denied, 'No valid credential was presented.', 'Send `Authorization: Bearer` with an API key or an end-user token.'),
+  permission_denied: row('permission_denied', 'replan', 'model', 403, EXIT.denied, 'This actor may not do this.', 'Use an actor that holds the permission.'),
+  not_found: row('not_found', 'replan', 'user', 404, EXIT.notFound, 'There is no such resource for this actor.', 'Check the id.'),
+  // ── state ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  conflict: row('conflict', 'replan', 'user', 409, EXIT.conflict, 'The resource changed meanwhile.', 'Read it again and decide anew.'),
+  refused_transition: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The state of the run does not allow this.', 'Read the run and use a transition that its status allows.'),
+  precondition_failed: row('conflict', 'stop', 'user', 412, EXIT.conflict, 'The version in `If-Match` is not the current one.', 'Read the resource and send its current ETag.'),
+  precondition_required: row('invalid_request', 'stop', 'user', 428, EXIT.usage, 'This request needs `If-Match`.', 'Send the ETag that you have seen.'),
+  lease_lost: row('conflict', 'stop', 'operator', 409, EXIT.conflict, 'Another worker owns the run now.', 'Nothing: the owner continues.'),
+  // ── confirmations ────────────────────────────────────────────────────────────────────────────────────────────────
+  already_decided: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The confirmation was decided before.', 'Read the recorded outcome.'),
+  confirmation_expired: row('conflict', 'stop', 'user', 410, EXIT.conflict, 'The confirmation is no longer open.', 'Wait for a new one if the agent asks again.'),
+  params_hash_differs: row('conflict', 'stop', 'user', 422, EXIT.conflict, 'The hash is not that of the arguments to confirm.', 'Show the confirmation again and send its `params_hash`.'),
+  stale_plan: row('conflict', 'replan', 'model', 412, EXIT.conflict, 'The resource changed after the plan was made.', 'Plan the call again on the current version.'),
+  confirmation_rejected: row('business_rejected', 'replan', 'model', 409, EXIT.conflict, 'The user rejected the action.', 'Do not repeat it; ask what the user wants instead.'),
+  // ── idempotency ──────────────────────────────────────────────────────────────────────────────────────────────────
+  idempotency_key_missing: row('invalid_request', 'stop', 'user', 400, EXIT.usage, 'This request needs an `Idempotency-Key`.', 'Send a key that is unique for this operation.'),
+  idempotency_key_reused: row('conflict', 'stop', 'user', 422, EXIT.conflict, 'The key was used with another body.', 'Use a new key for a new operation.'),
+  idempotency_in_flight: row('conflict', 'retry', 'user', 409, EXIT.conflict, 'The first request with this key is still running.', 'Repeat the request after the time in `Retry-After`.'),
+  // ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  unknown_tool: row('not_found', 'replan', 'model', 404, EXIT.notFound, 'There is no tool of this name.', 'Use one of the offered tools.'),
+  tool_failed: row('unclassified', 'replan', 'model', 502, EXIT.failure, 'The tool failed.', 'Try another way or tell the user.'),
+  tool_timeout: row('transient', 'replan', 'model', 504, EXIT.timeout, 'The tool did not answer in time.', 'Try later or another way.'),
+  result_not_serialisable: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool cannot be stored as JSON.', 'Return plain JSON values from the tool.'),
+  unknown_outcome: row('unknown_outcome', 'stop', 'user', 409, EXIT.unknown, 'It is not known whether the action happened.', 'An operator resolves it; it is not repeated.'),
+  not_started: row('canceled', 'stop', 'model', 409, EXIT.conflict, 'The call was not started.', 'Nothing happened; decide anew.'),
+  repeated_call: row('conflict', 'replan', 'model', 409, EXIT.conflict, 'The same call failed just before and was not executed again.', 'Change the arguments or choose another way.'),
+  // ── model ────────────────────────────────────────────────────────────────────────────────────────────────────────
+  model_transient: row('transient', 'retry', 'operator', 503, EXIT.unavailable, 'The model provider failed for a moment.', 'The attempt is repeated within the budget of the run.'),
+  model_rate_limited: row('rate_limited', 'retry', 'operator', 503, EXIT.unavailable, 'The model provider limits the rate.', 'The attempt is repeated after the time that the provider names.'),
+  model_auth: row('auth', 'stop', 'operator', 502, EXIT.denied, 'The model provider refused the credential.', 'Check the key of the provider.'),
+  model_invalid_request: row('invalid_request', 'stop', 'operator', 502, EXIT.failure, 'The model provider refused the request.', 'Check the model name, the tools and the size of the context.'),
+  model_protocol: row('corrupt_output', 'stop', 'operator', 502, EXIT.failure, 'The stream of the model was damaged.', 'Nothing of it was executed; start a new run.'),
+  model_unavailable: row('unavailable', 'stop', 'user', 503, EXIT.unavailable, 'The model provider is not available.', 'Try later.'),
+  model_content_policy: row('content_policy', 'stop', 'user', 422, EXIT.failure, 'The model provider filtered the content.', 'Change the request.'),
+  model_unclassified: row('unclassified', 'stop', 'operator', 502, EXIT.failure, 'The model provider failed in an unknown way.', 'Look at the restricted log.'),
+  // ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  budget_exceeded: row('budget', 'stop', 'user', 429, EXIT.budget, 'The budget does not cover this.', 'Raise the budget or start a smaller run.'),
+  overloaded: row('overloaded', 'retry', 'user', 429, EXIT.unavailable, 'Too much is waiting already.', 'Repeat after the time in `Retry-After`.'),
+  canceled: row('canceled', 'stop', 'user', 409, EXIT.interrupted, 'The run was canceled.', 'Start a new run.'),
+  // ── operation ────────────────────────────────────────────────────────────────────────────────────────────────────
+  store_unavailable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The database cannot be reached.', 'Check DATABASE_URL and that the server accepts connections.'),
+  store_locked: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'Another process uses this embedded store.', 'Stop that process, use another folder, or use PostgreSQL for several processes.'),
+  schema_newer: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is newer than this program.', 'Start the newer version of the program.'),
+  schema_older: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is older than this program.', 'Run `plimsoll migrate` first.'),
+  content_damaged: row('corrupt_output', 'stop', 'operator', 500, EXIT.failure, 'Stored content does not match its hash.', 'Restore it from a backup; the run is not continued on it.'),
+  port_in_use: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The port is taken by another program.', 'Stop that program or set another port with --port.'),
+  internal: row('unclassified', 'stop', 'operator', 500, EXIT.failure, 'The program failed in an unexpected way.', 'Look at the restricted log.'),
+} as const satisfies Record<string, FaultRow>
+
+export type FaultCode = keyof typeof FAULTS
+
+/** One wrong field of an input: a JSON pointer and a sentence without the value. */
+export interface FieldError {
+  readonly path: string
+  readonly message: string
+}
+
+/**
+ * A failure with a stable code. `detail` is for the audience of the table's row and holds no values of arguments,
+ * results, memories or secrets. `errors` names the wrong fields of an input.
+ */
+export class Fault extends Error {
+  readonly code: FaultCode
+  readonly errors: readonly FieldError[]
+
+  constructor(code: FaultCode, detail?: string, options: { cause?: unknown; errors?: readonly FieldError[] } = {}) {
+    super(detail ?? FAULTS[code].cause, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'Fault'
+    this.code = code
+    this.errors = options.errors ?? []
+  }
+
+  /** By name, because realms and copies of the package break `instanceof`. */
+  static is(value: unknown): value is Fault {
+    return value instanceof Error && value.name === 'Fault' && 'code' in value
+  }
+}
