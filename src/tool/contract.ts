@@ -1,0 +1,114 @@
+/**
+ * The contract of a tool: what it promises, before anybody calls it.
+ *
+ * I1  name, version, schema, timeout, idempotency, permission, effect level, approval, error taxonomy, limits
+ * I2  the registry says what exists; the gateway says whether this actor may, now
+ * J4  every effect above `read` can be asked what happened (`probe`), or says `unknown: 'manual'`
+ */
+import type { Actor } from '../kernel/scope.ts'
+import type { FaultKind, Reaction } from '../kernel/fault.ts'
+
+/** A value that strict JSON can hold; integers are safe, numbers finite, strings well-formed. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type JsonObject = { readonly [key: string]: Json }
+
+/** `read` changes nothing; `write` can be undone; `irreversible` cannot. Confirmation is the default above `read`. */
+export type EffectLevel = 'read' | 'write' | 'irreversible'
+
+/** How an argument is used, for grounding and for the approval card. */
+export type ParameterRole = 'identity' | 'amount' | 'content' | 'selector'
+
+/** What a tool is given besides its arguments. Never a credential of the model's choosing. */
+export interface ToolContext {
+  readonly actor: Actor
+  readonly runId: string
+  readonly step: number
+  readonly position: number
+  /** The server's idempotency key of this effect: the same on every repeat, never chosen by the model (J3). */
+  readonly effectKey: string
+  /** Aborts when the run is canceled or the call's time is over. */
+  readonly signal: AbortSignal
+}
+
+/** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
+export interface Plan {
+  readonly summary: string
+  readonly before?: Json
+  readonly after?: Json
+  readonly resource?: string
+  readonly resourceVersion?: string
+}
+
+/** The answer to "did it happen?" for an effect whose outcome is unknown. */
+export type ProbeOutcome =
+  | { readonly happened: true; readonly result: unknown }
+  | { readonly happened: false }
+  | { readonly happened: 'unknown' }
+
+export interface BreakerLimits {
+  /** The n-th identical call ends the run as `repeated_action`; default 3. */
+  readonly identicalCalls: number
+  /** The n-th identical error ends the run as `repeated_error`; default 3. */
+  readonly identicalErrors: number
+  /** Whether A/B/A/B counts as repetition; default true. */
+  readonly alternation: boolean
+  /** Argument fields that do not count, such as a time stamp. */
+  readonly ignore: readonly string[]
+}
+
+export interface ErrorClass {
+  readonly kind: FaultKind
+  readonly reaction: Reaction
+}
+
+/** A loaded, frozen, consistent contract. Made by `tool()` or from YAML; never by hand. */
+export interface Contract {
+  /** `group.verb`, ASCII. */
+  readonly name: string
+  readonly version: number
+  /** The name that the model sees: [A-Za-z0-9_-]{1,64}, unique in the registry. */
+  readonly exposedName: string
+  readonly description: string
+  /** JSON Schema 2020-12. */
+  readonly inputSchema: JsonObject
+  /** Hash of everything the model and the gate see of this contract; part of the release. */
+  readonly hash: string
+  readonly effect: EffectLevel
+  readonly approval: 'auto' | 'confirm'
+  readonly permission: string
+  readonly timeoutMs: number
+  /** `key`: the provider deduplicates by our key; `probe`: it can be asked; `manual`: an operator decides. */
+  readonly unknown: 'key' | 'probe' | 'manual'
+  /** How long a confirmation stays open, at most; default five minutes (J11). */
+  readonly confirmationMs: number
+  readonly maxResultBytes: number
+  readonly breaker: BreakerLimits
+  readonly params: { readonly [name: string]: ParameterRole }
+  readonly errors: { readonly [code: string]: ErrorClass }
+  /** The run succeeds with this reason when the call succeeds. */
+  readonly ends: 'handed_over' | null
+  readonly implementation: Implementation
+}
+
+/** The product's code behind a contract. `run` for reads, `commit` for effects. */
+export interface Implementation {
+  readonly run?: (input: JsonObject, cx: ToolContext) => unknown
+  readonly plan?: (input: JsonObject, cx: ToolContext) => Plan | Promise<Plan>
+  /** The version of the resource now; compared with the plan's before the effect starts (J12). */
+  readonly resourceVersion?: (input: JsonObject, cx: ToolContext) => string | Promise<string>
+  readonly commit?: (input: JsonObject, cx: ToolContext) => unknown
+  readonly probe?: (input: JsonObject, cx: ToolContext) => ProbeOutcome | Promise<ProbeOutcome>
+}
+
+/** The outcome of one call, as it is stored and as the model may read it. */
+export type ToolOutcome =
+  | { readonly ok: true; readonly result: Json; readonly bytes: number; readonly truncated: boolean }
+  | { readonly ok: false; readonly error: ErrorEnvelope }
+
+/** B6: the small stable envelope of an error. Never a stack, SQL, host, path or credential. */
+export interface ErrorEnvelope {
+  readonly code: string
+  readonly message: string
+  readonly retryable: boolean
+  readonly hint: string
+}
