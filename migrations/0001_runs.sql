@@ -1,0 +1,389 @@
+-- safe with the version before: yes (it is the first)
+--
+-- Runs, what they said, what they did, what it cost.
+--
+-- Roles: plimsoll_owner owns the tables and nobody logs in as it. plimsoll_step owns the transition functions,
+-- plimsoll_claim the functions that cross tenants (claim, reap): both are themselves under forced policies.
+-- plimsoll_app is what the program logs in as: it reads under its tenant and changes a run through the functions only.
+
+do $roles$
+declare r text;
+begin
+  foreach r in array array['plimsoll_owner', 'plimsoll_step', 'plimsoll_claim', 'plimsoll_app'] loop
+    -- roles belong to the whole server: another database of it may be migrating at this moment
+    begin
+      if not exists (select from pg_roles where rolname = r) then
+        execute format('create role %I nologin nosuperuser nobypassrls', r);
+      end if;
+    exception when duplicate_object or unique_violation then null;
+    end;
+    if not pg_has_role(current_user, r, 'member') then execute format('grant %I to current_user', r); end if;
+  end loop;
+end $roles$;
+
+create schema if not exists plimsoll;
+grant usage on schema plimsoll to plimsoll_owner, plimsoll_step, plimsoll_claim, plimsoll_app;
+grant create on schema plimsoll to plimsoll_owner;
+set local role plimsoll_owner;
+
+-- ── system tables: no content, no tenant wall (the closed list of docs/design/store.md) ─────────────────────────────
+
+create table plimsoll.tenant (
+  id         text primary key check (id ~ '^[a-z0-9_]{1,40}$'),
+  created_at timestamptz not null default now()
+);
+
+-- A lease belongs to a worker, not to a run: one row renewed every two seconds, however many runs it drives.
+create table plimsoll.worker (
+  id          text primary key,
+  host        text not null,
+  pid         int not null,
+  started_at  timestamptz not null default now(),
+  lease_until timestamptz not null
+);
+
+-- Looked up before the tenant is known, so by the hash of the secret; the secret is stored nowhere.
+create table plimsoll.credential (
+  hash        bytea primary key,
+  tenant_id   text not null,
+  environment text not null,
+  id          text not null,
+  kind        text not null check (kind in ('service', 'operator')),
+  user_id     text not null,
+  permissions text[] not null default '{}',
+  created_at  timestamptz not null default now(),
+  revoked_at  timestamptz
+);
+
+-- ── tenant tables ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+create table plimsoll.session (
+  tenant_id   text not null,
+  id          text not null,
+  environment text not null,
+  user_id     text not null,
+  subject_id  text not null,
+  agent       text not null,
+  version     int8 not null default 1,
+  generation  int8 not null default 0,
+  closed_at   timestamptz,
+  created_at  timestamptz not null default now(),
+  primary key (tenant_id, id)
+) with (fillfactor = 70);
+
+create table plimsoll.run (
+  tenant_id          text not null check (tenant_id ~ '^[a-z0-9_]{1,40}$'),
+  id                 text not null,
+  environment        text not null check (environment ~ '^[a-z0-9_]{1,40}$'),
+  session_id         text not null,
+  branch             text not null default 'main',
+  generation         int8 not null,
+  user_id            text not null,
+  subject_id         text not null,
+  permissions        text[] not null default '{}',
+  agent              text not null,
+  release            text not null,
+  state_version      int not null default 1,
+  parent_run_id      text,
+  status             text not null check (status in ('queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled')),
+  wait_reason        text check (wait_reason in ('confirmation', 'unknown_effect', 'question', 'timer', 'external')),
+  phase              text not null default 'planning' check (phase in ('planning', 'tool_running', 'awaiting_observation', 'finalizing')),
+  step               int not null default 0,
+  version            int8 not null default 1,
+  event_seq          int8 not null default 0,
+  message_seq        int not null default 0,
+  -- commits of its workers alone: how one whose reply was lost finds out that it was applied
+  commits            int8 not null default 0,
+  worker_id          text,
+  epoch              int8 not null default 0,
+  attempts           int not null default 0,
+  due_at             timestamptz not null default now(),
+  progress_at        timestamptz,
+  deadline_at        timestamptz not null,
+  max_steps          int not null check (max_steps > 0),
+  max_tool_calls     int not null check (max_tool_calls >= 0),
+  max_tokens         int8 not null check (max_tokens > 0),
+  max_cost           int8 not null check (max_cost >= 0),
+  max_attempts       int not null check (max_attempts > 0),
+  used_tool_calls    int not null default 0 check (used_tool_calls >= 0),
+  used_tokens        int8 not null default 0 check (used_tokens >= 0),
+  used_cost          int8 not null default 0 check (used_cost >= 0),
+  reserved_tokens    int8 not null default 0 check (reserved_tokens >= 0),
+  reserved_cost      int8 not null default 0 check (reserved_cost >= 0),
+  cancel_cause       text check (cancel_cause in ('user', 'superseded', 'disconnect', 'operator', 'parent')),
+  integrity          text not null default 'user',
+  confidentiality    text not null default 'public',
+  watermark_from     text,
+  end_reason         text,
+  created_at         timestamptz not null default now(),
+  started_at         timestamptz,
+  ended_at           timestamptz,
+  primary key (tenant_id, id),
+  check ((status in ('succeeded', 'failed', 'canceled')) = (end_reason is not null)),
+  check ((status = 'waiting_confirmation') = (wait_reason is not null)),
+  -- a run that nobody drives has no worker; a running one has
+  check ((status = 'running') = (worker_id is not null))
+-- updated at every commit: half-empty pages keep the new row version on its page and out of the indexes
+) with (fillfactor = 50);
+
+-- one index serves the queue, expiring confirmations and timers: `due_at` is when somebody must look next
+create index run_due on plimsoll.run (due_at) where status in ('queued', 'waiting_confirmation');
+create index run_driven on plimsoll.run (worker_id) where status = 'running';
+create unique index run_generation on plimsoll.run (tenant_id, session_id, branch, generation);
+create index run_active on plimsoll.run (tenant_id, session_id, branch, generation)
+  where status in ('queued', 'running', 'waiting_confirmation');
+create index run_recent on plimsoll.run (tenant_id, created_at desc, id);
+
+create table plimsoll.message (
+  tenant_id       text not null,
+  run_id          text not null,
+  seq             int not null,
+  environment     text not null,
+  session_id      text not null,
+  user_id         text not null,
+  subject_id      text not null,
+  step            int not null,
+  position        int,
+  role            text not null check (role in ('user', 'assistant', 'tool')),
+  parent_message  text,
+  body            bytea not null,
+  content_hash    text not null,
+  visibility      text not null check (visibility in ('user', 'model', 'internal')),
+  integrity       text not null,
+  confidentiality text not null,
+  origin          jsonb not null,
+  partial         boolean not null default false,
+  tokens          int not null,
+  created_at      timestamptz not null default now(),
+  primary key (tenant_id, run_id, seq)
+);
+
+-- The one journal of everything that touches the world (J5): intent, start, result.
+create table plimsoll.effect (
+  tenant_id        text not null,
+  run_id           text not null,
+  step             int not null,
+  position         int not null,
+  environment      text not null,
+  session_id       text not null,
+  user_id          text not null,
+  subject_id       text not null,
+  kind             text not null default 'tool' check (kind in ('tool', 'memory', 'child', 'notification')),
+  call_id          text not null,
+  tool             text not null,
+  tool_version     int not null,
+  level            text not null check (level in ('read', 'write', 'irreversible')),
+  approval         text not null check (approval in ('auto', 'confirm', 'strong_confirm', 'refused')),
+  arguments        bytea not null,
+  arguments_hash   text not null,
+  fingerprint      text not null,
+  idempotency_key  text not null,
+  status           text not null check (status in ('intended', 'started', 'settled', 'unknown')),
+  outcome          text check (outcome in ('ok', 'error')),
+  error_code       text,
+  result           bytea,
+  result_hash      text,
+  attempt          int not null default 0,
+  resource         text,
+  resource_version text,
+  compensates      text,
+  labels           jsonb not null default '{}',
+  created_at       timestamptz not null default now(),
+  started_at       timestamptz,
+  settled_at       timestamptz,
+  primary key (tenant_id, run_id, step, position),
+  check ((status = 'settled') = (outcome is not null)),
+  check (level = 'read' or status = 'intended' or approval = 'refused' or started_at is not null or outcome = 'error')
+) with (fillfactor = 70);
+create unique index effect_key on plimsoll.effect (tenant_id, idempotency_key) where level <> 'read';
+create index effect_repeats on plimsoll.effect (tenant_id, session_id, arguments_hash) where level = 'irreversible';
+create index effect_unknown on plimsoll.effect (tenant_id, run_id) where status = 'unknown';
+
+create table plimsoll.confirmation (
+  tenant_id        text not null,
+  id               text not null,
+  environment      text not null,
+  session_id       text not null,
+  user_id          text not null,
+  subject_id       text not null,
+  run_id           text not null,
+  step             int not null,
+  position         int not null,
+  generation       int8 not null,
+  tool             text not null,
+  tool_version     int not null,
+  params_hash      text not null,
+  resource         text,
+  resource_version text,
+  plan             bytea not null,
+  level            text not null check (level in ('confirm', 'strong_confirm')),
+  confirmers       text[] not null,
+  nonce            text not null,
+  status           text not null default 'pending'
+                   check (status in ('pending', 'approved', 'rejected', 'expired', 'superseded', 'consumed')),
+  version          int8 not null default 1,
+  expires_at       timestamptz not null,
+  execute_by       timestamptz,
+  decided_by       text,
+  decided_at       timestamptz,
+  consumed_at      timestamptz,
+  created_at       timestamptz not null default now(),
+  primary key (tenant_id, id),
+  unique (tenant_id, run_id, step, position, nonce)
+);
+create index confirmation_open on plimsoll.confirmation (tenant_id, created_at) where status = 'pending';
+
+create table plimsoll.ledger (
+  tenant_id       text not null,
+  run_id          text not null,
+  seq             int8 not null,
+  environment     text not null,
+  level           text not null default 'run' check (level in ('run', 'subject', 'tenant')),
+  parent_run_id   text,
+  step            int not null,
+  kind            text not null check (kind in ('open', 'model', 'tools', 'recovery', 'close')),
+  input_tokens    int8 not null default 0,
+  output_tokens   int8 not null default 0,
+  spent_cost      int8 not null default 0,
+  tool_calls      int not null default 0,
+  known           boolean not null default true,
+  reserved_tokens int8 not null default 0,
+  reserved_cost   int8 not null default 0,
+  released_tokens int8 not null default 0,
+  released_cost   int8 not null default 0,
+  created_at      timestamptz not null default now(),
+  primary key (tenant_id, run_id, seq, level)
+);
+
+-- The stream, the timeline and the outbox are one log (J9); `seq` counts per run, so that order never depends on commits of others.
+create table plimsoll.event (
+  tenant_id   text not null,
+  run_id      text not null,
+  seq         int8 not null,
+  environment text not null,
+  type        text not null,
+  visibility  text not null check (visibility in ('user', 'operator')),
+  body        bytea not null,
+  created_at  timestamptz not null default now(),
+  primary key (tenant_id, run_id, seq)
+);
+
+-- Pieces of an answer that is not committed yet: worth nothing after a crash, so not in the WAL.
+create unlogged table plimsoll.delta (
+  tenant_id   text not null,
+  run_id      text not null,
+  seq         int8 not null,
+  environment text not null,
+  generation  int8 not null,
+  step        int not null,
+  attempt     int not null,
+  body        bytea not null,
+  created_at  timestamptz not null default now(),
+  primary key (tenant_id, run_id, seq)
+);
+
+create table plimsoll.idempotency (
+  tenant_id   text not null,
+  caller      text not null,
+  key         text not null,
+  environment text not null,
+  operation   text not null,
+  body_hash   text not null,
+  -- the run that this request makes or decides: who completes the row must name it, so that of two takers one wins
+  run_id      text not null,
+  status      int,
+  response    bytea,
+  created_at  timestamptz not null default now(),
+  expires_at  timestamptz not null,
+  primary key (tenant_id, environment, caller, key)
+);
+
+create table plimsoll.audit (
+  tenant_id   text not null,
+  id          text not null,
+  environment text not null,
+  run_id      text,
+  actor_kind  text not null,
+  actor       text not null,
+  action      text not null,
+  target      text not null,
+  outcome     text not null,
+  reason      text,
+  digest      text,
+  created_at  timestamptz not null default now(),
+  primary key (tenant_id, id)
+);
+
+-- What must never come back; filled by deletion, read by every restore and re-extraction.
+create table plimsoll.tombstone (
+  tenant_id   text not null,
+  kind        text not null,
+  id          text not null,
+  environment text not null,
+  created_at  timestamptz not null default now(),
+  primary key (tenant_id, kind, id)
+);
+
+-- ── the wall ────────────────────────────────────────────────────────────────────────────────────────────────────────
+-- Two doors and no third. The app role sees the rows of the tenant and environment that its transaction names; nothing
+-- named means no rows. The step role sees exactly the runs and sessions on the list of its batch: `array_position` on
+-- an InitPlan keeps the list out of the index conditions, so that the key join and the cached plan stay.
+
+do $wall$
+declare
+  t record;
+  tenant_key constant text := $$tenant_id = nullif(current_setting('app.tenant', true), '')
+    and environment = nullif(current_setting('app.environment', true), '')$$;
+begin
+  for t in select * from (values
+    ('session', 'id'), ('run', 'id'), ('message', 'run_id'), ('effect', 'run_id'), ('confirmation', 'run_id'),
+    ('ledger', 'run_id'), ('event', 'run_id'), ('delta', 'run_id'), ('idempotency', 'run_id'),
+    ('audit', 'run_id'), ('tombstone', null)
+  ) as v(name, owner_key) loop
+    execute format('alter table plimsoll.%I enable row level security', t.name);
+    execute format('alter table plimsoll.%I force row level security', t.name);
+    execute format('create policy tenant on plimsoll.%I for all to plimsoll_app using (%s) with check (%s)', t.name, tenant_key, tenant_key);
+    if t.owner_key is not null then
+      execute format($p$create policy batch on plimsoll.%I for all to plimsoll_step
+        using (array_position((select nullif(current_setting('app.batch', true), '')::text[]), tenant_id || '/' || environment || '/' || %I) is not null)
+        with check (array_position((select nullif(current_setting('app.batch', true), '')::text[]), tenant_id || '/' || environment || '/' || %I) is not null)$p$,
+        t.name, t.owner_key, t.owner_key);
+    end if;
+  end loop;
+end $wall$;
+
+-- claiming crosses tenants by nature: lease columns, and only of runs that somebody must look at
+create policy claimable on plimsoll.run for select to plimsoll_claim
+  using (status in ('queued', 'running', 'waiting_confirmation'));
+create policy claim on plimsoll.run for update to plimsoll_claim
+  using ((status in ('queued', 'waiting_confirmation') and due_at <= now())
+      or (status = 'running' and not exists (select from plimsoll.worker w where w.id = worker_id and w.lease_until > now())))
+  with check (status in ('queued', 'running'));
+
+grant select on all tables in schema plimsoll to plimsoll_app;
+grant insert on plimsoll.tenant, plimsoll.credential, plimsoll.audit, plimsoll.idempotency, plimsoll.delta to plimsoll_app;
+grant update (revoked_at) on plimsoll.credential to plimsoll_app;
+grant update (status, response, run_id, created_at) on plimsoll.idempotency to plimsoll_app;
+grant delete on plimsoll.idempotency, plimsoll.delta to plimsoll_app;
+grant insert, update, delete on plimsoll.worker to plimsoll_app;
+
+grant select on plimsoll.worker to plimsoll_step, plimsoll_claim;
+grant select on plimsoll.run, plimsoll.session to plimsoll_step;
+grant insert on plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effect, plimsoll.confirmation, plimsoll.ledger,
+  plimsoll.event, plimsoll.audit to plimsoll_step;
+grant select (tenant_id, environment, run_id, status), update (status, response) on plimsoll.idempotency to plimsoll_step;
+grant update (version, generation, closed_at) on plimsoll.session to plimsoll_step;
+grant update (status, wait_reason, phase, step, version, commits, event_seq, message_seq, worker_id, attempts, due_at, progress_at,
+  used_tool_calls, used_tokens, used_cost, reserved_tokens, reserved_cost, cancel_cause, integrity, confidentiality,
+  watermark_from, end_reason, ended_at) on plimsoll.run to plimsoll_step;
+-- the step role writes results and plans, it never reads them
+grant select (tenant_id, environment, run_id, step, position, status, approval, arguments_hash, level), update (status, outcome,
+  error_code, result, result_hash, attempt, resource, resource_version, started_at, settled_at) on plimsoll.effect to plimsoll_step;
+grant select (tenant_id, environment, id, run_id, step, position, status, version, params_hash, expires_at, execute_by, confirmers,
+  decided_by, resource_version), update (status, version, decided_by, decided_at, execute_by, consumed_at)
+  on plimsoll.confirmation to plimsoll_step;
+grant select (tenant_id, id, environment, session_id, branch, generation, status, wait_reason, due_at, created_at, worker_id,
+  epoch, attempts, started_at, version), update (status, wait_reason, worker_id, epoch, attempts, started_at, progress_at, version, due_at)
+  on plimsoll.run to plimsoll_claim;
+
+reset role;

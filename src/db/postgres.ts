@@ -1,0 +1,115 @@
+import pg from 'pg'
+import { Fault } from '../kernel/fault.ts'
+import { type Db, type MigrationDb, safeInteger, valuesOf } from './port.ts'
+
+export interface PostgresOptions {
+  readonly url: string
+  /** Connections of this process; a statement holds one for its round trip only. */
+  readonly connections?: number
+}
+
+// A step is milliseconds; whatever holds a connection this long is a fault, and must not hold others up (L5).
+const STATEMENT_MS = 10_000
+const IDLE_IN_TRANSACTION_MS = 5_000
+const CONNECT_MS = 5_000
+
+const INT8 = 20
+const INT8_ARRAY = 1016
+const types = {
+  getTypeParser(oid: number, format?: string): unknown {
+    if (oid === INT8) return safeInteger
+    if (oid === INT8_ARRAY) throw new TypeError('int8[] is not used')
+    return pg.types.getTypeParser(oid, format as 'text')
+  },
+} as pg.CustomTypesConfig
+
+/** Codes of a server that cannot be used right now, and of the socket below it. */
+const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|EPIPE|57P0|08|3D000|28)/
+
+/** A connection error becomes a fault without host, user or password in it. */
+export function storeFault(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const text = error instanceof Error ? error.message : ''
+  if (UNREACHABLE.test(code) || /timeout exceeded when trying to connect|Connection terminated/i.test(text)) {
+    const hint = code === '3D000' ? 'The database does not exist.' : /^28/.test(code) ? 'The server refused the login.' : undefined
+    return new Fault('store_unavailable', hint, { cause: error })
+  }
+  return error
+}
+
+/**
+ * PostgreSQL 15 to 18. The login role is `plimsoll_app` or may become it; every connection starts as it, so that no
+ * statement of the program runs with other rights.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Db> {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections ?? 10,
+    types,
+    pipeline: true,
+    options: '-c role=plimsoll_app -c search_path=pg_catalog',
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: STATEMENT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    application_name: 'plimsoll',
+  } as pg.PoolConfig)
+  // a broken idle connection is replaced by the pool; without a listener it would end the process
+  pool.on('error', () => {})
+  try {
+    await pool.query('select')
+  } catch (error) {
+    await pool.end()
+    throw storeFault(error)
+  }
+  return {
+    engine: 'postgres',
+    async call(statement, params) {
+      try {
+        const result = await pool.query({ name: statement.name, text: statement.text, values: valuesOf(statement, params) })
+        return result.rows
+      } catch (error) {
+        throw storeFault(error)
+      }
+    },
+    async read(scope, statement, params) {
+      let client: pg.PoolClient | undefined
+      let broken = false
+      try {
+        client = await pool.connect()
+        // queued in one tick: an `await` between them would let another's statement into this transaction
+        const begin = client.query('begin read only')
+        const wall = client.query({ name: 'scope', text: SCOPE, values: [scope.tenant, scope.environment] })
+        const rows = client.query({ name: statement.name, text: statement.text, values: valuesOf(statement, params) })
+        const end = client.query('commit')
+        const all = await Promise.allSettled([begin, wall, rows, end])
+        for (const one of all) if (one.status === 'rejected') throw one.reason
+        return (await rows).rows
+      } catch (error) {
+        broken = true
+        throw storeFault(error)
+      } finally {
+        client?.release(broken)
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+const SCOPE = `select set_config('app.tenant', $1, true), set_config('app.environment', $2, true)`
+
+/** A connection for migrations, with the rights of the URL's own role. */
+export async function openMigrator(url: string): Promise<MigrationDb & { close(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS, application_name: 'plimsoll-migrate' })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw storeFault(error)
+  }
+  return {
+    query: async (text, values) => (await client.query(text, values as unknown[])).rows,
+    script: async (text) => void (await client.query(text)),
+    close: () => client.end(),
+  }
+}

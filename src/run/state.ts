@@ -1,0 +1,143 @@
+/**
+ * A run as the machine sees it: one frozen value. Everything in it is in columns and rows of the store; nothing else is
+ * remembered (L3, L6).
+ *
+ * A1  one of six statuses; a wait carries its reason
+ * A3  every write is a compare-and-swap on `version`
+ */
+import type { Confidentiality, Integrity } from '../kernel/labels.ts'
+import type { RunId, SessionId } from '../kernel/ids.ts'
+import type { Approval } from '../gate/decide.ts'
+import type { BreakerLimits, EffectLevel, ToolOutcome } from '../tool/contract.ts'
+import type { CancelCause, EndReason, FinalStatus } from './reasons.ts'
+
+export type Status = 'queued' | 'running' | 'waiting_confirmation' | FinalStatus
+export type WaitReason = 'confirmation' | 'unknown_effect' | 'question' | 'timer' | 'external'
+export type Phase = 'planning' | 'tool_running' | 'awaiting_observation' | 'finalizing'
+
+/** Which run, behind which walls. */
+export interface RunKey {
+  readonly tenant: string
+  readonly environment: string
+  readonly run: RunId
+}
+
+/** Limits of a run. Cost in micro-cents: 1 cent = 1 000 000. */
+export interface Limits {
+  readonly steps: number
+  readonly toolCalls: number
+  readonly tokens: number
+  readonly cost: number
+  readonly attempts: number
+}
+
+export interface Used {
+  readonly toolCalls: number
+  readonly tokens: number
+  readonly cost: number
+}
+
+export interface Amount {
+  readonly tokens: number
+  readonly cost: number
+}
+
+export type ConfirmationStatus = 'pending' | 'approved' | 'rejected' | 'expired' | 'superseded' | 'consumed'
+
+/** The confirmation of a call, as far as the machine needs it. Times are milliseconds from now. */
+export interface CallConfirmation {
+  readonly id: string
+  readonly status: ConfirmationStatus
+  readonly leftMs: number
+  readonly resourceVersion: string | null
+}
+
+/** A call of the open step. Its identity is (run, step, position); `callId` is the provider's label. */
+export interface Call {
+  readonly position: number
+  readonly callId: string
+  readonly tool: string
+  readonly toolVersion: number
+  readonly exposedName: string
+  readonly level: EffectLevel
+  readonly approval: Approval
+  readonly arguments: string
+  readonly argumentsHash: string
+  readonly fingerprint: string
+  readonly key: string
+  readonly ends: EndReason | null
+  readonly stops: boolean
+  readonly breaker: BreakerLimits
+  readonly status: 'intended' | 'started' | 'settled' | 'unknown'
+  readonly attempt: number
+  readonly startedMs: number | null
+  readonly confirmation: CallConfirmation | null
+  readonly outcome: ToolOutcome | null
+}
+
+/** What the breaker remembers of earlier calls of the run, in order. */
+export interface PastCall {
+  readonly fingerprint: string
+  /** Hash of the stored error; null when the call succeeded or is open. */
+  readonly error: string | null
+  readonly outcome: ToolOutcome | null
+}
+
+/** What the agent's release says and the machine obeys. */
+export interface Rules {
+  readonly maxOutputTokens: number
+  readonly contextTokens: number
+  readonly inputCost: number
+  readonly outputCost: number
+  readonly onReject: 'observe' | 'end'
+}
+
+export interface Run {
+  readonly key: RunKey
+  readonly session: SessionId
+  readonly branch: string
+  readonly generation: number
+  readonly user: string
+  readonly subject: string
+  readonly permissions: readonly string[]
+  readonly agent: string
+  readonly release: string
+  readonly status: Status
+  readonly wait: WaitReason | null
+  readonly phase: Phase
+  readonly step: number
+  readonly version: number
+  readonly commits: number
+  readonly eventSeq: number
+  readonly messageSeq: number
+  readonly epoch: number
+  readonly attempts: number
+  readonly limits: Limits
+  readonly used: Used
+  readonly reserved: Amount
+  readonly cancel: CancelCause | null
+  readonly integrity: Integrity
+  readonly confidentiality: Confidentiality
+  readonly watermarkFrom: string | null
+  /** Calls of the open step in the order of the model; empty when the next thing is a model call. */
+  readonly calls: readonly Call[]
+  readonly past: readonly PastCall[]
+  /** Estimated tokens of the next model request: rules, tools, history. */
+  readonly promptTokens: number
+  readonly end: EndReason | null
+  readonly rules: Rules
+}
+
+export const isFinal = (status: Status): status is FinalStatus =>
+  status === 'succeeded' || status === 'failed' || status === 'canceled'
+
+/** A12: the state of a session, from the statuses and phases of its runs. */
+export type SessionState = 'idle' | 'planning' | 'tool_running' | 'waiting_user' | 'terminated'
+
+export function sessionState(closed: boolean, runs: readonly { readonly status: Status; readonly phase: Phase }[]): SessionState {
+  if (closed) return 'terminated'
+  const active = runs.filter((r) => !isFinal(r.status))
+  if (active.some((r) => r.status === 'running' && r.phase === 'tool_running')) return 'tool_running'
+  if (active.some((r) => r.status === 'running' || r.status === 'queued')) return 'planning'
+  return active.length > 0 ? 'waiting_user' : 'idle'
+}

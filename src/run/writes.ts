@@ -1,0 +1,84 @@
+/** What one transition records besides the run row. Data only: the store seals and sends it. */
+import type { EventType } from '../kernel/events.ts'
+import type { Confidentiality, Integrity, Origin } from '../kernel/labels.ts'
+import type { Json } from '../tool/contract.ts'
+import type { ModelCall } from '../model/port.ts'
+import type { Plan, ToolOutcome } from '../tool/contract.ts'
+import type { Call, ConfirmationStatus } from './state.ts'
+
+export type MessageBody =
+  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ModelCall[]; readonly reasoning: Json | null }
+  | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly text: string }
+
+export interface NewMessage {
+  readonly seq: number
+  readonly step: number
+  readonly position: number | null
+  readonly body: MessageBody
+  readonly visibility: 'user' | 'model' | 'internal'
+  readonly integrity: Integrity
+  readonly confidentiality: Confidentiality
+  readonly origin: Origin
+  readonly partial: boolean
+  readonly tokens: number
+}
+
+export interface SettledCall {
+  readonly position: number
+  readonly status: 'settled' | 'unknown'
+  readonly outcome: ToolOutcome | null
+}
+
+export interface NewConfirmation {
+  readonly id: string
+  readonly position: number
+  readonly call: Call
+  readonly plan: Plan
+  /** The key of an earlier effect with equal tool and arguments, which the card must name (J10). */
+  readonly repeats: string | null
+  readonly level: 'confirm' | 'strong_confirm'
+  readonly confirmers: readonly string[]
+  readonly nonce: string
+  readonly openMs: number
+}
+
+export interface LedgerEntry {
+  readonly kind: 'model' | 'tools' | 'recovery' | 'close'
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cost: number
+  readonly known: boolean
+  readonly toolCalls: number
+  readonly reserved: { readonly tokens: number; readonly cost: number }
+  readonly released: { readonly tokens: number; readonly cost: number }
+}
+
+export interface NewEvent {
+  readonly seq: number
+  readonly type: EventType
+  readonly body: Readonly<Record<string, Json>>
+}
+
+export interface Writes {
+  readonly ledger: LedgerEntry | null
+  readonly messages: readonly NewMessage[]
+  readonly intents: readonly Call[]
+  readonly settled: readonly SettledCall[]
+  readonly confirmations: readonly NewConfirmation[]
+  readonly closed: readonly { readonly id: string; readonly status: ConfirmationStatus }[]
+  readonly events: readonly NewEvent[]
+  /** When somebody must look again, in milliseconds from now; null: only when called for. */
+  readonly dueMs: number | null
+}
+
+export const NOTHING: Writes = {
+  ledger: null,
+  messages: [],
+  intents: [],
+  settled: [],
+  confirmations: [],
+  closed: [],
+  events: [],
+  dueMs: null,
+}
