@@ -150,7 +150,7 @@ begin
         resource_version, again, event, n)
     order by tenant, run
   loop
-    update plimsoll.run r set version = r.version + 1, commits = r.commits + 1, event_seq = r.event_seq + 1, attempts = 0,
+    update plimsoll.run r set version = r.version + 1, commits = r.commits + 1, event_seq = r.event_seq + 1,
       phase = 'tool_running', progress_at = now()
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
       and r.version = t.version
@@ -383,7 +383,7 @@ as $f$
 begin
   return query
   update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
-    attempts = r.attempts + 1, version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
+    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
   from (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
@@ -401,8 +401,8 @@ begin
   returning r.tenant_id, r.environment, r.id, r.epoch;
 end $f$;
 
--- Put the runs of dead workers back into the queue; the next claim raises the epoch, which fences the dead. A worker that
--- stops politely deletes its own row first, so one way serves both.
+-- Put the runs of dead workers back into the queue; the next claim raises the epoch, which fences the dead. `attempts`
+-- counts such losses since the last progress, so that a run that kills its workers ends. A worker that stops politely deletes its own row first, so one way serves both.
 create function plimsoll.reap(p_limit int)
 returns int
 language plpgsql security definer
@@ -412,7 +412,7 @@ as $f$
 declare
   taken int;
 begin
-  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1
+  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
   from (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'

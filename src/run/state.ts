@@ -8,6 +8,7 @@
 import type { Confidentiality, Integrity } from '../kernel/labels.ts'
 import type { RunId, SessionId } from '../kernel/ids.ts'
 import type { Approval } from '../gate/decide.ts'
+import type { Price } from '../model/port.ts'
 import type { BreakerLimits, EffectLevel, ToolOutcome } from '../tool/contract.ts'
 import type { CancelCause, EndReason, FinalStatus } from './reasons.ts'
 
@@ -61,13 +62,18 @@ export interface Call {
   readonly exposedName: string
   readonly level: EffectLevel
   readonly approval: Approval
-  readonly arguments: string
+  /** The raw text of the model; what runs is `canonical`. */
+  readonly raw: string
+  /** RFC 8785 text; the raw text where the call was refused. */
+  readonly canonical: string
   readonly argumentsHash: string
   readonly fingerprint: string
   readonly key: string
   readonly ends: EndReason | null
-  readonly stops: boolean
+  /** Error codes that the contract declares to end the run. */
+  readonly stops: readonly string[]
   readonly breaker: BreakerLimits
+  readonly retryByKey: boolean
   readonly status: 'intended' | 'started' | 'settled' | 'unknown'
   readonly attempt: number
   readonly startedMs: number | null
@@ -87,8 +93,9 @@ export interface PastCall {
 export interface Rules {
   readonly maxOutputTokens: number
   readonly contextTokens: number
-  readonly inputCost: number
-  readonly outputCost: number
+  /** An unknown price is replaced by a high one before it comes here. */
+  readonly price: Price
+  /** What a rejection does: the model is told and goes on, or the run ends. */
   readonly onReject: 'observe' | 'end'
 }
 
@@ -111,7 +118,10 @@ export interface Run {
   readonly eventSeq: number
   readonly messageSeq: number
   readonly epoch: number
+  /** How often a worker was lost since the last progress. */
   readonly attempts: number
+  /** The worker before was lost and may have called the model; its reservation is not ours to spend. */
+  readonly lost: boolean
   readonly limits: Limits
   readonly used: Used
   readonly reserved: Amount

@@ -4,7 +4,7 @@ import type { Confidentiality, Integrity, Origin } from '../kernel/labels.ts'
 import type { Json } from '../tool/contract.ts'
 import type { ModelCall } from '../model/port.ts'
 import type { Plan, ToolOutcome } from '../tool/contract.ts'
-import type { Call, ConfirmationStatus } from './state.ts'
+import type { Call, ConfirmationStatus, Run } from './state.ts'
 
 export type MessageBody =
   | { readonly role: 'user'; readonly text: string }
@@ -70,6 +70,12 @@ export interface Writes {
   readonly events: readonly NewEvent[]
   /** When somebody must look again, in milliseconds from now; null: only when called for. */
   readonly dueMs: number | null
+}
+
+/** The next state and what is recorded with it. */
+export interface Moved {
+  readonly run: Run
+  readonly writes: Writes
 }
 
 export const NOTHING: Writes = {

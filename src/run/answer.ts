@@ -1,0 +1,124 @@
+/**
+ * COMMIT A: what the model answered, what it cost, and what it asks for.
+ *
+ * B1  a turn with more calls than the budget holds starts none of them
+ * B3  only a clean, valid, non-empty final is success
+ * J3  a call's identity is (run, step, position); the provider's id is a label
+ */
+import { hashText } from '../kernel/canonical.ts'
+import { type Spent, settleUsage } from './budget.ts'
+import { repeats, storedError } from './breaker.ts'
+import { endRun } from './end.ts'
+import { END_OF_CANCEL, type EndReason } from './reasons.ts'
+import type { Report } from './report.ts'
+import { assistantMessage, refused, tokensOf } from './said.ts'
+import { finishStep } from './settle.ts'
+import { bill } from './spend.ts'
+import type { Call, PastCall, Run } from './state.ts'
+import { type Moved, NOTHING, type NewEvent, type NewMessage, type Writes } from './writes.ts'
+
+type Answered = Extract<Report, { kind: 'model_answered' }>
+type Failed = Extract<Report, { kind: 'model_failed' }>
+type StepKind = 'final' | 'read_calls' | 'write_calls' | 'retryable_error'
+
+/** Hash of an error as the breaker compares it: the same tool failing in the same way. */
+export const errorHash = (call: Pick<Call, 'tool' | 'outcome'>): string | null =>
+  call.outcome && !call.outcome.ok ? hashText(`${call.tool}\n${call.outcome.error.code}\n${call.outcome.error.hint}`) : null
+
+export function absorbAnswer(run: Run, report: Answered): Moved {
+  const { answer } = report
+  const asked = answer.kind === 'calls' ? answer.calls : []
+  const tokens = tokensOf(answer.text + asked.map((c) => c.name + c.arguments).join(''))
+  const spent = settleUsage(run, answer.usage, tokens)
+  if (answer.kind !== 'calls' || run.cancel) {
+    const reason = run.cancel ? END_OF_CANCEL[run.cancel] : reasonOf(report)
+    return endWithText(run, { spent, text: answer.text, tokens, reason, kind: 'final' })
+  }
+  const stop = firstStop(run, report.calls)
+  const calls: readonly Call[] = stop
+    ? report.calls.map((c) => ({ ...c, status: 'settled', outcome: c.outcome ?? refused('not_started') }))
+    : withStoredErrors(run.past, report.calls)
+  const stepped: Run = { ...run, step: run.step + 1, phase: 'tool_running' }
+  const message = assistantMessage(stepped, { text: answer.text, calls: asked, reasoning: answer.reasoning, partial: false, tokens })
+  const billed = bill(stepped, { kind: 'model', spent, toolCalls: stop ? 0 : calls.length, released: run.reserved })
+  const planned: Run = {
+    ...billed.run,
+    attempts: 0,
+    lost: false,
+    calls,
+    past: [...run.past, ...calls.map((c): PastCall => ({ fingerprint: c.fingerprint, error: null, outcome: c.outcome }))],
+    messageSeq: message.seq,
+    promptTokens: run.promptTokens + tokens,
+    eventSeq: run.eventSeq + 1,
+  }
+  const writes: Writes = {
+    ...NOTHING,
+    ledger: billed.ledger,
+    messages: [message],
+    intents: calls,
+    events: [plannedEvent(stepped, kindOf(calls), message, calls)],
+  }
+  if (stop) return endRun(planned, stop, writes)
+  return calls.every((c) => c.status === 'settled') ? finishStep(planned, writes) : { run: planned, writes }
+}
+
+/** The attempt failed for good. What was sent is paid for; what was said is kept as partial and never continued (K3). */
+export function absorbFailure(run: Run, report: Failed): Moved {
+  const tokens = tokensOf(report.partial)
+  const spent: Spent = report.sent ? settleUsage(run, report.usage) : { inputTokens: 0, outputTokens: 0, cost: 0, known: true }
+  const reason = run.cancel ? END_OF_CANCEL[run.cancel] : report.reason
+  return endWithText(run, { spent, text: report.partial, tokens, reason, kind: 'retryable_error' })
+}
+
+interface Ending {
+  readonly spent: Spent
+  readonly text: string
+  readonly tokens: number
+  readonly reason: EndReason
+  readonly kind: StepKind
+}
+
+function endWithText(run: Run, ending: Ending): Moved {
+  const stepped: Run = { ...run, step: run.step + 1, phase: 'finalizing' }
+  const said = { text: ending.text, calls: [], reasoning: null, partial: ending.reason !== 'completed', tokens: ending.tokens }
+  const messages = ending.text === '' ? [] : [assistantMessage(stepped, said)]
+  const billed = bill(stepped, { kind: 'model', spent: ending.spent, released: run.reserved })
+  const last = messages.at(-1)
+  const told = plannedEvent(stepped, ending.kind, last, [])
+  const ended: Run = { ...billed.run, lost: false, messageSeq: last?.seq ?? run.messageSeq, eventSeq: told.seq }
+  return endRun(ended, ending.reason, { ...NOTHING, ledger: billed.ledger, messages, events: [told] })
+}
+
+function reasonOf(report: Answered): EndReason {
+  if (report.answer.kind === 'bad') return report.answer.reason
+  return report.finalValid ? 'completed' : 'invalid_final'
+}
+
+/** Why none of these calls may start: too many for the budget, or one of them goes in circles. */
+function firstStop(run: Run, calls: readonly Call[]): EndReason | null {
+  if (run.used.toolCalls + calls.length > run.limits.toolCalls) return 'tool_call_limit'
+  const past = [...run.past]
+  for (const call of calls) {
+    const reason = repeats(past, call.fingerprint, call.breaker)
+    if (reason) return reason
+    past.push({ fingerprint: call.fingerprint, error: null, outcome: null })
+  }
+  return null
+}
+
+function withStoredErrors(past: readonly PastCall[], calls: readonly Call[]): readonly Call[] {
+  return calls.map((call, i) => {
+    const stored = i === 0 ? storedError(past, call.fingerprint) : null
+    return stored ? { ...call, approval: 'refused', status: 'settled', outcome: stored } : call
+  })
+}
+
+const kindOf = (calls: readonly Call[]): StepKind => (calls.some((c) => c.level !== 'read') ? 'write_calls' : 'read_calls')
+
+function plannedEvent(run: Run, kind: StepKind, message: NewMessage | undefined, calls: readonly Call[]): NewEvent {
+  return {
+    seq: run.eventSeq + 1,
+    type: 'step_planned',
+    body: { step: run.step, kind, message: message?.seq ?? null, calls: calls.map((c) => ({ position: c.position, tool: c.tool })) },
+  }
+}

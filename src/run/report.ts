@@ -1,0 +1,43 @@
+/**
+ * What the world reports to the machine. Clock and ids enter here as fields, so that the machine stays a function.
+ */
+import type { ModelAnswer, Usage } from '../model/port.ts'
+import type { Plan, ToolOutcome } from '../tool/contract.ts'
+import type { CancelCause, EndReason } from './reasons.ts'
+import type { Call } from './state.ts'
+
+export interface PlannedCall {
+  readonly position: number
+  readonly plan: Plan
+  readonly repeats: string | null
+  readonly confirmation: string
+  readonly nonce: string
+  readonly openMs: number
+}
+
+export type Report =
+  /** A worker took the run, and the row says so already. */
+  | { readonly kind: 'claimed' }
+  /** Money for the next model call, when none is held: at the start of a recovery or after a wait. */
+  | { readonly kind: 'reserved' }
+  /** `calls` carry the verdict of the gate; a refused one has its outcome already. */
+  | { readonly kind: 'model_answered'; readonly answer: ModelAnswer; readonly calls: readonly Call[]; readonly finalValid: boolean }
+  | { readonly kind: 'model_failed'; readonly reason: EndReason; readonly usage: Usage; readonly partial: string; readonly sent: boolean }
+  | { readonly kind: 'calls_planned'; readonly plans: readonly PlannedCall[]; readonly failed: readonly Settlement[]; readonly confirmers: readonly string[] }
+  | { readonly kind: 'calls_settled'; readonly calls: readonly Settlement[] }
+  /** COMMIT S has committed it: the row says so already. */
+  | { readonly kind: 'effect_started'; readonly position: number }
+  | { readonly kind: 'effect_unknown'; readonly position: number }
+  /** A restart is due later: what a provider without a key may still be doing must have ended before it is asked. */
+  | { readonly kind: 'probe_later'; readonly ms: number }
+  | { readonly kind: 'parked' }
+  | { readonly kind: 'confirmation_decided'; readonly position: number; readonly approved: boolean }
+  | { readonly kind: 'unknown_resolved'; readonly position: number; readonly outcome: ToolOutcome | 'retry' }
+  | { readonly kind: 'cancel_requested'; readonly cause: CancelCause }
+  | { readonly kind: 'lease_lost' }
+  | { readonly kind: 'ended'; readonly reason: EndReason }
+
+export interface Settlement {
+  readonly position: number
+  readonly outcome: ToolOutcome
+}

@@ -1,0 +1,58 @@
+/** What the model is told about calls: the text of tool messages, and the fixed answers of calls that did not run. */
+import { envelope, messageText } from '../tool/outcome.ts'
+import { estimateTokens } from '../model/usage.ts'
+import type { FaultCode } from '../kernel/fault.ts'
+import type { ModelCall } from '../model/port.ts'
+import type { Json, ToolOutcome } from '../tool/contract.ts'
+import type { Call, Run } from './state.ts'
+import type { NewMessage } from './writes.ts'
+
+// A provider wraps each message in a few tokens of its own.
+const WRAPPING_TOKENS = 4
+
+export const tokensOf = (text: string): number => estimateTokens(text) + WRAPPING_TOKENS
+
+export const refused = (code: FaultCode): ToolOutcome => ({ ok: false, error: envelope(code) })
+
+/** The tool messages of a step, in call order, whatever order the calls ended in (I7). Open calls are answered as not started. */
+export function toolMessages(run: Run, calls: readonly Call[], firstSeq: number): NewMessage[] {
+  return calls.map((call, i) => {
+    const text = messageText(call.outcome ?? refused(call.status === 'intended' ? 'not_started' : 'unknown_outcome'))
+    return {
+      seq: firstSeq + i,
+      step: run.step,
+      position: call.position,
+      body: { role: 'tool', callId: call.callId, name: call.exposedName, text },
+      visibility: 'model',
+      integrity: 'untrusted',
+      confidentiality: 'subject',
+      origin: { kind: 'tool', tool: call.tool, step: run.step, position: call.position },
+      partial: false,
+      tokens: tokensOf(text),
+    }
+  })
+}
+
+export interface Said {
+  readonly text: string
+  readonly calls: readonly ModelCall[]
+  readonly reasoning: Json | null
+  readonly partial: boolean
+  readonly tokens: number
+}
+
+/** The assistant's message: what it said and what it asked for, in its own bytes. */
+export function assistantMessage(run: Run, said: Said): NewMessage {
+  return {
+    seq: run.messageSeq + 1,
+    step: run.step,
+    position: null,
+    body: { role: 'assistant', text: said.text, calls: said.calls, reasoning: said.reasoning },
+    visibility: said.calls.length > 0 ? 'model' : 'user',
+    integrity: run.integrity,
+    confidentiality: run.confidentiality,
+    origin: { kind: 'model', step: run.step },
+    partial: said.partial,
+    tokens: said.tokens,
+  }
+}
