@@ -1,7 +1,7 @@
 /**
  * The model, as the loop sees it: one request, one stream, no loop and no retry of its own (B5).
  */
-import type { Json, JsonObject } from '../tool/contract.ts'
+import type { Json, JsonObject } from '../kernel/json.ts'
 
 /** A call as the model asked for it: `arguments` is the raw text, judged by the gate and never repaired. */
 export interface ModelCall {

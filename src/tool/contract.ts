@@ -6,11 +6,8 @@
  * J4  every effect above `read` can be asked what happened (`probe`), or says `unknown: 'manual'`
  */
 import type { Actor } from '../kernel/scope.ts'
-import type { FaultKind, Reaction } from '../kernel/fault.ts'
-
-/** A value that strict JSON can hold; integers are safe, numbers finite, strings well-formed. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-export type JsonObject = { readonly [key: string]: Json }
+import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
+import type { Json, JsonObject } from '../kernel/json.ts'
 
 /** `read` changes nothing; `write` can be undone; `irreversible` cannot. Confirmation is the default above `read`. */
 export type EffectLevel = 'read' | 'write' | 'irreversible'
