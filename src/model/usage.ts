@@ -34,6 +34,10 @@ function quarterTokens(text: string): number {
   return quarters
 }
 
+/** One field as an adapter found it: absent stays absent; what is no number becomes NaN, which the assembly drops and flags. */
+export const reportedTokens = (field: 'input' | 'output' | 'cached' | 'reasoning', value: unknown): Usage =>
+  value === undefined || value === null ? {} : { [field]: typeof value === 'number' ? value : Number.NaN }
+
 export interface Estimate {
   /** Our own count of the request. */
   readonly input: number
