@@ -115,6 +115,7 @@ export const FAULTS = {
   model_invalid_request: row('invalid_request', 'stop', 'operator', 502, EXIT.failure, 'The model provider refused the request.', 'Check the model name, the tools and the size of the context.'),
   model_protocol: row('corrupt_output', 'stop', 'operator', 502, EXIT.failure, 'The stream of the model was damaged.', 'Nothing of it was executed; start a new run.'),
   model_unavailable: row('unavailable', 'stop', 'user', 503, EXIT.unavailable, 'The model provider is not available.', 'Try later.'),
+  model_context_overflow: row('invalid_request', 'stop', 'operator', 502, EXIT.failure, 'The context is larger than the model accepts.', 'The context is built once more, smaller; then the run ends.'),
   model_content_policy: row('content_policy', 'stop', 'user', 422, EXIT.failure, 'The model provider filtered the content.', 'Change the request.'),
   model_unclassified: row('unclassified', 'stop', 'operator', 502, EXIT.failure, 'The model provider failed in an unknown way.', 'Look at the restricted log.'),
   // ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -146,12 +147,19 @@ export interface FieldError {
 export class Fault extends Error {
   readonly code: FaultCode
   readonly errors: readonly FieldError[]
+  /** How long the other side asked us to wait; `null` when it did not say. */
+  readonly retryAfterMs: number | null
 
-  constructor(code: FaultCode, detail?: string, options: { cause?: unknown; errors?: readonly FieldError[] } = {}) {
+  constructor(
+    code: FaultCode,
+    detail?: string,
+    options: { cause?: unknown; errors?: readonly FieldError[]; retryAfterMs?: number } = {},
+  ) {
     super(detail ?? FAULTS[code].cause, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'Fault'
     this.code = code
     this.errors = options.errors ?? []
+    this.retryAfterMs = options.retryAfterMs ?? null
   }
 
   /** By name, because realms and copies of the package break `instanceof`. */

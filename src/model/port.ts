@@ -14,7 +14,13 @@ export interface ModelCall {
 export type ModelMessage =
   | { readonly role: 'system'; readonly text: string }
   | { readonly role: 'user'; readonly text: string }
-  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ModelCall[]; readonly reasoning?: Json }
+  | {
+      readonly role: 'assistant'
+      readonly text: string
+      readonly calls: readonly ModelCall[]
+      /** What `ModelAnswer.reasoning` held, unread: only the adapter that made it understands it. */
+      readonly reasoning?: Json
+    }
   | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly text: string }
 
 export interface OfferedTool {
@@ -29,17 +35,22 @@ export interface ModelRequest {
   readonly maxOutputTokens: number
 }
 
-/** Tokens as the provider reports them. A missing field is unknown, never 0. */
+/** Tokens as the provider reports them. A missing field is unknown, never 0; the last report of a field wins. */
 export interface Usage {
   readonly input?: number
   readonly output?: number
   readonly cached?: number
   readonly reasoning?: number
+  /** Set by the assembly, never by an adapter: a reported value was no possible count of tokens and was dropped. */
+  readonly suspect?: true
 }
 
 export type FinishReason = 'stop' | 'tool_calls' | 'length' | 'content_filter' | 'error' | 'other'
 
-/** What an adapter lets out, in order. A part that it cannot attribute with certainty is `damaged`. */
+/**
+ * What an adapter lets out, in order. `key` is the adapter's own label of one call inside one stream, so that a
+ * provider's repeated id or index never merges two calls. What cannot be attributed with certainty is `damaged`.
+ */
 export type ModelPart =
   | { readonly kind: 'response'; readonly model?: string; readonly id?: string }
   | { readonly kind: 'text'; readonly delta: string }
@@ -47,12 +58,13 @@ export type ModelPart =
   | { readonly kind: 'reasoning_state'; readonly value: Json }
   | { readonly kind: 'call_open'; readonly key: string; readonly id: string; readonly name: string }
   | { readonly kind: 'call_delta'; readonly key: string; readonly delta: string }
-  | { readonly kind: 'call'; readonly call: ModelCall }
+  /** The whole call; it replaces what was streamed under the same key. */
+  | { readonly kind: 'call'; readonly key: string; readonly call: ModelCall }
   | { readonly kind: 'usage'; readonly usage: Usage }
   | { readonly kind: 'finish'; readonly reason: FinishReason }
   | { readonly kind: 'damaged'; readonly detail: string }
 
-/** Prices in micro-cents of the budget's currency per million tokens; absent means unknown, and unknown is estimated high. */
+/** Cents of the budget's currency per million tokens; fractions are allowed. */
 export interface Price {
   readonly inputCentsPerMillion: number
   readonly outputCentsPerMillion: number
@@ -62,16 +74,29 @@ export interface Model {
   readonly id: string
   readonly contextTokens: number
   readonly maxOutputTokens: number
+  /** `null` is unknown, and unknown is settled high (`price.ts`). */
   readonly price: Price | null
-  /** Exactly one attempt. Throws a `Fault` with a `model_…` code; `signal` closes the connection. */
+  /**
+   * Exactly one request to the provider. Throws a `Fault` with a `model_…` code (and `retryAfterMs` when the provider
+   * named a time), or the signal's reason once `signal` aborts, which also closes the connection.
+   */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelPart>
 }
 
-/** The whole answer of one attempt, after assembly and validation of its form. */
+interface AnswerBase {
+  readonly text: string
+  readonly usage: Usage
+  /** The revision that the provider says it used. */
+  readonly model: string | null
+}
+
+/** The whole answer of one attempt, after assembly and validation of its form. Only `final` can become success (B3). */
 export type ModelAnswer =
-  | { readonly kind: 'final'; readonly text: string; readonly reasoning: Json | null; readonly usage: Usage; readonly model: string | null }
-  | { readonly kind: 'calls'; readonly text: string; readonly calls: readonly ModelCall[]; readonly reasoning: Json | null; readonly usage: Usage; readonly model: string | null }
-  | { readonly kind: 'bad'; readonly reason: BadAnswer; readonly text: string; readonly usage: Usage; readonly model: string | null }
+  | (AnswerBase & { readonly kind: 'final'; readonly reasoning: Json | null })
+  /** `text` beside calls is kept; it is not a final answer. */
+  | (AnswerBase & { readonly kind: 'calls'; readonly calls: readonly ModelCall[]; readonly reasoning: Json | null })
+  /** `detail` is for the operator and holds no values. */
+  | (AnswerBase & { readonly kind: 'bad'; readonly reason: BadAnswer; readonly detail: string })
 
 /** B3: what is never success. */
 export type BadAnswer = 'empty_final' | 'truncated' | 'content_filtered' | 'protocol_error'

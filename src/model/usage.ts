@@ -1,0 +1,72 @@
+/**
+ * Tokens before and after a model call.
+ *
+ * C6  an estimate is never below the truth of Chinese, Japanese, Korean and emoji
+ * Q1  unknown or implausible usage settles at the conservative value
+ */
+import { estimateTokenCount } from 'tokenx'
+import type { Usage } from './port.ts'
+
+/** The estimator is up to 9 % low on JSON and 14 % off on prose; measured against o200k. */
+const SAFETY = 1.15
+
+/** Below half of what we counted ourselves a report is not believed (BR-039). */
+const PLAUSIBLE_SHARE = 0.5
+
+/** Tokens that `text` costs at most, in practice. Counted in quarters so that one pass over the text is enough. */
+export function estimateTokens(text: string): number {
+  return Math.max(Math.ceil(estimateTokenCount(text) * SAFETY), Math.ceil(quarterTokens(text) / 4))
+}
+
+/**
+ * A floor where the estimator knows a script badly: a quarter token for a Latin letter or a space, half for digits,
+ * signs and two-byte scripts, one for other letters of the basic plane, two for what lies above it.
+ */
+function quarterTokens(text: string): number {
+  let quarters = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at)
+    const isLetter = (unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x7a
+    if (isLetter || unit === 0x20) quarters += 1
+    else if (unit < 0x800) quarters += 2
+    else quarters += 4
+  }
+  return quarters
+}
+
+/** One field as an adapter found it: absent stays absent; what is no number becomes NaN, which the assembly drops and flags. */
+export const reportedTokens = (field: 'input' | 'output' | 'cached' | 'reasoning', value: unknown): Usage =>
+  value === undefined || value === null ? {} : { [field]: typeof value === 'number' ? value : Number.NaN }
+
+export interface Estimate {
+  /** Our own count of the request. */
+  readonly input: number
+  /** What was reserved for the output. */
+  readonly output: number
+  /** Our own count of what really arrived, if the answer is there. */
+  readonly received?: number
+}
+
+export interface Settled {
+  readonly input: number
+  readonly output: number
+  /** Both numbers were reported and believed. */
+  readonly known: boolean
+  /** Something reported was impossible or too small to be true: the `usage_suspect` of the ledger. */
+  readonly suspect: boolean
+}
+
+/** What a call has used. A missing report settles at the estimate; a report below half of our own count at that count. */
+export function settle(reported: Usage, estimate: Estimate): Settled {
+  const lowInput = isTooSmall(reported.input, estimate.input)
+  const lowOutput = isTooSmall(reported.output, estimate.received)
+  return {
+    input: lowInput ? estimate.input : (reported.input ?? estimate.input),
+    output: lowOutput ? (estimate.received ?? estimate.output) : (reported.output ?? estimate.output),
+    known: reported.input !== undefined && reported.output !== undefined && !lowInput && !lowOutput,
+    suspect: lowInput || lowOutput || reported.suspect === true,
+  }
+}
+
+const isTooSmall = (reported: number | undefined, counted: number | undefined): boolean =>
+  reported !== undefined && counted !== undefined && reported < counted * PLAUSIBLE_SHARE
