@@ -14,7 +14,12 @@ export interface ModelCall {
 export type ModelMessage =
   | { readonly role: 'system'; readonly text: string }
   | { readonly role: 'user'; readonly text: string }
-  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ModelCall[]; readonly reasoning?: Json }
+  | {
+      readonly role: 'assistant'
+      readonly text: string
+      readonly calls: readonly ModelCall[]
+      readonly reasoning?: Json
+    }
   | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly text: string }
 
 export interface OfferedTool {
@@ -69,9 +74,28 @@ export interface Model {
 
 /** The whole answer of one attempt, after assembly and validation of its form. */
 export type ModelAnswer =
-  | { readonly kind: 'final'; readonly text: string; readonly reasoning: Json | null; readonly usage: Usage; readonly model: string | null }
-  | { readonly kind: 'calls'; readonly text: string; readonly calls: readonly ModelCall[]; readonly reasoning: Json | null; readonly usage: Usage; readonly model: string | null }
-  | { readonly kind: 'bad'; readonly reason: BadAnswer; readonly text: string; readonly usage: Usage; readonly model: string | null }
+  | {
+      readonly kind: 'final'
+      readonly text: string
+      readonly reasoning: Json | null
+      readonly usage: Usage
+      readonly model: string | null
+    }
+  | {
+      readonly kind: 'calls'
+      readonly text: string
+      readonly calls: readonly ModelCall[]
+      readonly reasoning: Json | null
+      readonly usage: Usage
+      readonly model: string | null
+    }
+  | {
+      readonly kind: 'bad'
+      readonly reason: BadAnswer
+      readonly text: string
+      readonly usage: Usage
+      readonly model: string | null
+    }
 
 /** B3: what is never success. */
 export type BadAnswer = 'empty_final' | 'truncated' | 'content_filtered' | 'protocol_error'
