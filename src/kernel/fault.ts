@@ -73,6 +73,7 @@ const row = (
   next: string,
 ): FaultRow => ({ kind, reaction, audience, http, exit, cause, next })
 
+// biome-ignore format: a table is read by its rows
 export const FAULTS = {
   // ── input ────────────────────────────────────────────────────────────────────────────────────────────────────────
   invalid_json: row('validation', 'fix_arguments', 'model', 400, EXIT.usage, 'The text is not one strict JSON value.', 'Send one complete JSON value without comments, repeated keys or unsafe numbers.'),
