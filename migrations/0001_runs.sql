@@ -382,8 +382,8 @@ grant select (tenant_id, environment, run_id, step, position, status, approval, 
 grant select (tenant_id, environment, id, run_id, step, position, status, version, params_hash, expires_at, execute_by, confirmers,
   decided_by, resource_version), update (status, version, decided_by, decided_at, execute_by, consumed_at)
   on plimsoll.confirmation to plimsoll_step;
-grant select (tenant_id, id, environment, session_id, branch, generation, status, wait_reason, due_at, created_at, worker_id,
-  epoch, attempts, started_at, version), update (status, wait_reason, worker_id, epoch, attempts, started_at, progress_at, version, due_at)
+grant select (tenant_id, id, environment, session_id, branch, generation, agent, status, wait_reason, cancel_cause, due_at,
+  deadline_at, created_at, worker_id, epoch, attempts, started_at, version), update (status, wait_reason, worker_id, epoch, attempts, started_at, progress_at, version, due_at)
   on plimsoll.run to plimsoll_claim;
 
 reset role;

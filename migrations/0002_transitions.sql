@@ -373,7 +373,7 @@ reset role;
 set local role plimsoll_claim;
 
 -- Take up to `p_limit` runs that somebody must look at: queued ones, and waiting ones whose time has come.
-create function plimsoll.claim(p_worker text, p_limit int)
+create function plimsoll.claim(p_worker text, p_agents text[], p_limit int)
 returns table (tenant text, environment text, run text, epoch int8)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -387,6 +387,8 @@ begin
   from (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
+      -- a worker takes what it can drive; whose time is over can be ended by any
+      and (q.agent = any (p_agents) or q.deadline_at <= now())
       -- one active generation per branch: a younger one waits until the older has ended
       and not exists (
         select from plimsoll.run older
@@ -399,6 +401,18 @@ begin
   ) d
   where r.tenant_id = d.tenant_id and r.id = d.id
   returning r.tenant_id, r.environment, r.id, r.epoch;
+end $f$;
+
+-- Runs of this worker that somebody has canceled: how another process reaches a call in flight.
+create function plimsoll.canceled(p_worker text)
+returns table (tenant text, environment text, run text)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $f$
+begin
+  return query select r.tenant_id, r.environment, r.id from plimsoll.run r
+  where r.worker_id = p_worker and r.status = 'running' and r.cancel_cause is not null;
 end $f$;
 
 -- Put the runs of dead workers back into the queue; the next claim raises the epoch, which fences the dead. `attempts`
@@ -477,7 +491,8 @@ do $rights$
 declare f text;
 begin
   foreach f in array array['step(jsonb, text[], text)', 'start(jsonb, text[], text)', 'decide(jsonb, text[])', 'cancel(jsonb, text[])',
-    'submit(jsonb, text[])', 'claim(text, int)', 'reap(int)', 'load(text, text, text)'] loop
+    'submit(jsonb, text[])', 'claim(text, text[], int)', 'canceled(text)',
+    'reap(int)', 'load(text, text, text)'] loop
     if f not like 'load%' then reset role; end if;
     execute 'revoke all on function plimsoll.' || f || ' from public';
     execute 'grant execute on function plimsoll.' || f || ' to plimsoll_app';

@@ -1,5 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
-import { type Db, type MigrationDb, safeInteger, valuesOf } from './port.ts'
+import type { Scope } from '../kernel/scope.ts'
+import { type Db, type MigrationDb, type Statement, safeInteger, valuesOf } from './port.ts'
 import { lockFolder } from './folder-lock.ts'
 import { migrate } from './migrate.ts'
 
@@ -39,18 +40,20 @@ export async function openEmbedded(folder: string | 'memory', snapshot?: Blob): 
       const result = await lite.query(refuseEscape(statement.text), valuesOf(statement, params))
       return result.rows as never[]
     },
-    read: (scope, statement, params) =>
-      lite.transaction(async (tx) => {
-        await tx.query(SCOPE, [scope.tenant, scope.environment])
-        const result = await tx.query(refuseEscape(statement.text), valuesOf(statement, params))
-        return result.rows as never[]
-      }),
+    read: (scope, statement, params) => inTenant(lite, scope, statement, params),
+    write: (scope, statement, params) => inTenant(lite, scope, statement, params),
     async close() {
       await lite.close()
       await lock?.release()
     },
   }
 }
+
+const inTenant = <P, R>(lite: PGlite, scope: Pick<Scope, 'tenant' | 'environment'>, statement: Statement<P, R>, params: P): Promise<R[]> =>
+  lite.transaction(async (tx) => {
+    await tx.query(SCOPE, [scope.tenant, scope.environment])
+    return (await tx.query<R>(refuseEscape(statement.text), valuesOf(statement, params))).rows
+  })
 
 const SCOPE = `select set_config('app.tenant', $1, true), set_config('app.environment', $2, true)`
 

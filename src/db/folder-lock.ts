@@ -39,14 +39,19 @@ interface Holder {
 }
 
 function locked(other: Holder | null): Fault {
-  return new Fault('store_locked', other ? `Process ${other.pid} on ${other.host} uses this embedded store.` : undefined)
+  return new Fault(
+    'store_locked',
+    other ? `Process ${other.pid} on ${other.host} uses this embedded store.` : undefined,
+  )
 }
 
 function bindAbstract(real: string): Promise<net.Server | 'taken'> {
   const name = `\0plimsoll-${createHash('sha256').update(real).digest('hex').slice(0, 40)}`
   return new Promise((resolve, reject) => {
     const server = net.createServer((s) => s.destroy())
-    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? resolve('taken') : reject(error)))
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve('taken') : reject(error),
+    )
     server.listen(name, () => {
       server.unref()
       resolve(server)

@@ -47,13 +47,21 @@ export interface MigrationState {
 /** What is applied and what is missing. @throws Fault `schema_newer` when the database knows a breaking later version. */
 export async function migrationState(db: MigrationDb, shipped = shippedMigrations()): Promise<MigrationState> {
   const known = await db.query(`select to_regclass('plimsoll.migration') is not null as there`)
-  const rows = known[0]?.['there'] === true ? await db.query('select version, checksum, safe from plimsoll.migration order by version') : []
-  const applied = rows.map((r) => ({ version: Number(r['version']), checksum: String(r['checksum']), safe: r['safe'] === true }))
+  const rows =
+    known[0]?.['there'] === true
+      ? await db.query('select version, checksum, safe from plimsoll.migration order by version')
+      : []
+  const applied = rows.map((r) => ({
+    version: Number(r['version']),
+    checksum: String(r['checksum']),
+    safe: r['safe'] === true,
+  }))
   const latest = shipped.at(-1)?.version ?? 0
   if (applied.some((a) => a.version > latest && !a.safe)) throw new Fault('schema_newer')
   for (const a of applied) {
     const mine = shipped.find((m) => m.version === a.version)
-    if (mine && mine.checksum !== a.checksum) throw new Fault('schema_newer', `Migration ${mine.name} was changed after it was applied.`)
+    if (mine && mine.checksum !== a.checksum)
+      throw new Fault('schema_newer', `Migration ${mine.name} was changed after it was applied.`)
   }
   return { applied, pending: shipped.filter((m) => !applied.some((a) => a.version === m.version)) }
 }

@@ -19,6 +19,8 @@ export interface Db {
   readonly engine: 'postgres' | 'embedded'
   call<P, R>(statement: Statement<P, R>, params: P): Promise<R[]>
   read<P, R>(scope: Pick<Scope, 'tenant' | 'environment'>, statement: Statement<P, R>, params: P): Promise<R[]>
+  /** The same door for the few tables that the app role writes itself: idempotency keys, deltas, audit, credentials. */
+  write<P, R>(scope: Pick<Scope, 'tenant' | 'environment'>, statement: Statement<P, R>, params: P): Promise<R[]>
   close(): Promise<void>
 }
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { Fault } from '../kernel/fault.ts'
-import { type Db, type MigrationDb, safeInteger, valuesOf } from './port.ts'
+import type { Scope } from '../kernel/scope.ts'
+import { type Db, type MigrationDb, type Statement, safeInteger, valuesOf } from './port.ts'
 
 export interface PostgresOptions {
   readonly url: string
@@ -31,7 +32,8 @@ export function storeFault(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const text = error instanceof Error ? error.message : ''
   if (UNREACHABLE.test(code) || /timeout exceeded when trying to connect|Connection terminated/i.test(text)) {
-    const hint = code === '3D000' ? 'The database does not exist.' : /^28/.test(code) ? 'The server refused the login.' : undefined
+    const hint =
+      code === '3D000' ? 'The database does not exist.' : /^28/.test(code) ? 'The server refused the login.' : undefined
     return new Fault('store_unavailable', hint, { cause: error })
   }
   return error
@@ -66,41 +68,54 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     engine: 'postgres',
     async call(statement, params) {
       try {
-        const result = await pool.query({ name: statement.name, text: statement.text, values: valuesOf(statement, params) })
+        const result = await pool.query({
+          name: statement.name,
+          text: statement.text,
+          values: valuesOf(statement, params),
+        })
         return result.rows
       } catch (error) {
         throw storeFault(error)
       }
     },
-    async read(scope, statement, params) {
-      let client: pg.PoolClient | undefined
-      let broken = false
-      try {
-        client = await pool.connect()
-        // queued in one tick: an `await` between them would let another's statement into this transaction
-        const begin = client.query('begin read only')
-        const wall = client.query({ name: 'scope', text: SCOPE, values: [scope.tenant, scope.environment] })
-        const rows = client.query({ name: statement.name, text: statement.text, values: valuesOf(statement, params) })
-        const end = client.query('commit')
-        const all = await Promise.allSettled([begin, wall, rows, end])
-        for (const one of all) if (one.status === 'rejected') throw one.reason
-        return (await rows).rows
-      } catch (error) {
-        broken = true
-        throw storeFault(error)
-      } finally {
-        client?.release(broken)
-      }
-    },
+    read: (scope, statement, params) => inTenant(pool, 'begin read only', scope, statement, params),
+    write: (scope, statement, params) => inTenant(pool, 'begin', scope, statement, params),
     close: () => pool.end(),
   }
 }
+
+/** Four messages queued in one tick: an `await` between them would let another's statement into this transaction. */
+async function inTenant<P, R>(pool: pg.Pool, opening: string, scope: Walls, statement: Statement<P, R>, params: P): Promise<R[]> {
+  let client: pg.PoolClient | undefined
+  let broken = false
+  try {
+    client = await pool.connect()
+    const begin = client.query(opening)
+    const wall = client.query({ name: 'scope', text: SCOPE, values: [scope.tenant, scope.environment] })
+    const rows = client.query({ name: statement.name, text: statement.text, values: valuesOf(statement, params) })
+    const end = client.query('commit')
+    const all = await Promise.allSettled([begin, wall, rows, end])
+    for (const one of all) if (one.status === 'rejected') throw one.reason
+    return (await rows).rows
+  } catch (error) {
+    broken = true
+    throw storeFault(error)
+  } finally {
+    client?.release(broken)
+  }
+}
+
+type Walls = Pick<Scope, 'tenant' | 'environment'>
 
 const SCOPE = `select set_config('app.tenant', $1, true), set_config('app.environment', $2, true)`
 
 /** A connection for migrations, with the rights of the URL's own role. */
 export async function openMigrator(url: string): Promise<MigrationDb & { close(): Promise<void> }> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS, application_name: 'plimsoll-migrate' })
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    application_name: 'plimsoll-migrate',
+  })
   client.on('error', () => {})
   try {
     await client.connect()

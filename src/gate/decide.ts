@@ -43,3 +43,28 @@ export function decide(facts: CallFacts): Verdict {
   if (contract.effect === 'write' && contract.approval === 'auto') return { approval: 'auto' }
   return { approval: 'confirm' }
 }
+
+/** Minted for an effect that COMMIT S has marked as started, from the bytes that were confirmed. */
+export function permitFor(
+  run: { readonly key: { readonly run: string }; readonly step: number },
+  call: {
+    readonly status: 'started'
+    readonly position: number
+    readonly tool: string
+    readonly toolVersion: number
+    readonly argumentsHash: string
+    readonly key: string
+    readonly canonical: string
+  },
+): Permit {
+  return {
+    runId: run.key.run,
+    step: run.step,
+    position: call.position,
+    tool: call.tool,
+    version: call.toolVersion,
+    argumentsHash: call.argumentsHash,
+    effectKey: call.key,
+    canonical: call.canonical,
+  } as Permit
+}

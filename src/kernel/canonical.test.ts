@@ -84,37 +84,56 @@ describe('the vectors of RFC 8785', () => {
 })
 
 describe('laws', () => {
-  const value = fc.jsonValue({ noUnicodeString: false }).map((v) => parseStrict(JSON.stringify(v), { depth: 64 })).filter((p) => p.ok)
+  const value = fc
+    .jsonValue({ noUnicodeString: false })
+    .map((v) => parseStrict(JSON.stringify(v), { depth: 64 }))
+    .filter((p) => p.ok)
   const shuffled = (v: Json): Json => {
     if (typeof v !== 'object' || v === null) return v
     if (Array.isArray(v)) return v.map(shuffled)
-    return Object.fromEntries(Object.entries(v).reverse().map(([k, m]) => [k, shuffled(m)]))
+    return Object.fromEntries(
+      Object.entries(v)
+        .reverse()
+        .map(([k, m]) => [k, shuffled(m)]),
+    )
   }
 
   it('J8 the order of keys does not count', () => {
-    fc.assert(fc.property(value, (p) => {
-      if (p.ok) expect(canonicalText(shuffled(p.value))).toBe(canonicalText(p.value))
-    }))
+    fc.assert(
+      fc.property(value, (p) => {
+        if (p.ok) expect(canonicalText(shuffled(p.value))).toBe(canonicalText(p.value))
+      }),
+    )
   })
 
   it('J8 the strict parser reads the canonical text back as the same value', () => {
-    fc.assert(fc.property(value, (p) => {
-      if (!p.ok) return
-      const again = parseStrict(canonicalText(p.value), { depth: 64 })
-      expect(again).toMatchObject({ ok: true, value: p.value })
-      if (again.ok) expect(canonicalText(again.value)).toBe(canonicalText(p.value))
-    }))
+    fc.assert(
+      fc.property(value, (p) => {
+        if (!p.ok) return
+        const again = parseStrict(canonicalText(p.value), { depth: 64 })
+        expect(again).toMatchObject({ ok: true, value: p.value })
+        if (again.ok) expect(canonicalText(again.value)).toBe(canonicalText(p.value))
+      }),
+    )
   })
 
   it('J8 every finite double survives', () => {
-    fc.assert(fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (n) => {
-      expect(Number(canonicalText(n))).toBe(n === 0 ? 0 : n)
-    }))
+    fc.assert(
+      fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (n) => {
+        expect(Number(canonicalText(n))).toBe(n === 0 ? 0 : n)
+      }),
+    )
   })
 })
 
 describe('BR-076 one hash everywhere', () => {
-  const members = [['amount', 1], ['Currency', 'EUR'], ['ZONE', 2], ['Ärger', 3], ['zebra', 4]] as const
+  const members = [
+    ['amount', 1],
+    ['Currency', 'EUR'],
+    ['ZONE', 2],
+    ['Ärger', 3],
+    ['zebra', 4],
+  ] as const
 
   it('J8 any order of insertion and any locale give one hash', () => {
     const here = hashJson(Object.fromEntries(members))

@@ -110,13 +110,33 @@ describe('laws', () => {
       fc.property(safe, (value) => {
         const text = JSON.stringify(value)
         const parsed = parseStrict(text)
-        expect(parsed.ok && JSON.stringify(parsed.value)).toBe(JSON.stringify(JSON.parse(text)).replace(/-0\b(?!\.)/g, '0'))
+        expect(parsed.ok && JSON.stringify(parsed.value)).toBe(
+          JSON.stringify(JSON.parse(text)).replace(/-0\b(?!\.)/g, '0'),
+        )
       }),
     )
   })
 
   it('I3 no text makes the scanner throw, and what JSON.parse refuses it refuses', () => {
-    const pieces = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '"a"', '\\', '1', '-', '.', 'e5', 'null', ' ', '\u0000', '\ud800')
+    const pieces = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"',
+      '"a"',
+      '\\',
+      '1',
+      '-',
+      '.',
+      'e5',
+      'null',
+      ' ',
+      '\u0000',
+      '\ud800',
+    )
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
         const text = parts.join('')
@@ -148,7 +168,8 @@ describe.skipIf(suite === null)('the public JSON parsing suite', () => {
     return parsed.ok ? 'accepted' : parsed.code
   }
   const named = (expected: string) => (suite?.cases ?? []).filter((c) => c.expect === expected)
-  const verdicts = (expected: string) => Object.fromEntries(named(expected).map((c) => [c.name, verdict(c.bytesBase64)]))
+  const verdicts = (expected: string) =>
+    Object.fromEntries(named(expected).map((c) => [c.name, verdict(c.bytesBase64)]))
 
   it('I3 accepts all that must be accepted, except where a strict rule says no', () => {
     const strict = Object.entries(verdicts('accept')).filter(([, v]) => v !== 'accepted')
@@ -175,7 +196,11 @@ describe.skipIf(suite === null)('the public JSON parsing suite', () => {
   })
 
   it('I3 accepts no text whose meaning differs between parsers', () => {
-    expect(Object.entries(verdicts('transform')).filter(([, v]) => v === 'accepted').map(([name]) => name)).toEqual([
+    expect(
+      Object.entries(verdicts('transform'))
+        .filter(([, v]) => v === 'accepted')
+        .map(([name]) => name),
+    ).toEqual([
       'number_1.0.json',
       'number_1.000000000000000005.json',
       'number_1000000000000000.json',

@@ -128,7 +128,14 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const PLAIN_TEXT = /[^"\\\u0000-\u001f]*/y
 const NON_ZERO = /^-?[0.]*[1-9]/
 const ESCAPES: Readonly<Record<string, string>> = Object.freeze({
-  '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t',
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
 })
 
 interface Cursor {
@@ -151,7 +158,11 @@ class Refused extends Error {
 }
 
 const failure = (code: JsonRefusal, path: string, offset: number): JsonFailure => ({
-  ok: false, code, path, offset, message: MESSAGES[code],
+  ok: false,
+  code,
+  path,
+  offset,
+  message: MESSAGES[code],
 })
 
 function scan(c: Cursor): Json {

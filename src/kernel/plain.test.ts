@@ -7,7 +7,14 @@ import { checkJson } from './plain.ts'
 describe('BR-075 what is passed on is what will be read back', () => {
   const cyclic: Record<string, unknown> = { a: { b: [] } }
   ;(cyclic.a as { b: unknown[] }).b.push(cyclic)
-  const thrower = new Proxy({}, { ownKeys: () => { throw new Error('postgres://u:p@h') } })
+  const thrower = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error('postgres://u:p@h')
+      },
+    },
+  )
 
   it.each<[string, unknown, string]>([
     ['a Date', { at: new Date(0) }, '/at'],

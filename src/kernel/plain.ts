@@ -4,7 +4,16 @@
  * A Date, a Map, a missing member or a big integer works until the first recovery and is something else afterwards.
  * Each is refused here with its path; what is passed on is always the decoded copy, never the live object.
  */
-import { isDamagedText, type Json, JSON_LIMITS, type JsonLimits, type JsonObject, mendText, pointer, utf8Length } from './json.ts'
+import {
+  isDamagedText,
+  type Json,
+  JSON_LIMITS,
+  type JsonLimits,
+  type JsonObject,
+  mendText,
+  pointer,
+  utf8Length,
+} from './json.ts'
 
 /** What a result may hold before it is bounded for the model: 64 MiB, because 200 000 rows are cut later, not here. */
 export const RESULT_LIMITS: JsonLimits = { bytes: 64 * 1024 * 1024, depth: 64, keys: 100_000, items: 1_000_000 }

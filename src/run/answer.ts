@@ -5,7 +5,6 @@
  * B3  only a clean, valid, non-empty final is success
  * J3  a call's identity is (run, step, position); the provider's id is a label
  */
-import { hashText } from '../kernel/canonical.ts'
 import { type Spent, settleUsage } from './budget.ts'
 import { repeats, storedError } from './breaker.ts'
 import { endRun } from './end.ts'
@@ -21,10 +20,6 @@ type Answered = Extract<Report, { kind: 'model_answered' }>
 type Failed = Extract<Report, { kind: 'model_failed' }>
 type StepKind = 'final' | 'read_calls' | 'write_calls' | 'retryable_error'
 
-/** Hash of an error as the breaker compares it: the same tool failing in the same way. */
-export const errorHash = (call: Pick<Call, 'tool' | 'outcome'>): string | null =>
-  call.outcome && !call.outcome.ok ? hashText(`${call.tool}\n${call.outcome.error.code}\n${call.outcome.error.hint}`) : null
-
 export function absorbAnswer(run: Run, report: Answered): Moved {
   const { answer } = report
   const asked = answer.kind === 'calls' ? answer.calls : []
@@ -39,14 +34,23 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
     ? report.calls.map((c) => ({ ...c, status: 'settled', outcome: c.outcome ?? refused('not_started') }))
     : withStoredErrors(run.past, report.calls)
   const stepped: Run = { ...run, step: run.step + 1, phase: 'tool_running' }
-  const message = assistantMessage(stepped, { text: answer.text, calls: asked, reasoning: answer.reasoning, partial: false, tokens })
+  const message = assistantMessage(stepped, {
+    text: answer.text,
+    calls: asked,
+    reasoning: answer.reasoning,
+    partial: false,
+    tokens,
+  })
   const billed = bill(stepped, { kind: 'model', spent, toolCalls: stop ? 0 : calls.length, released: run.reserved })
   const planned: Run = {
     ...billed.run,
     attempts: 0,
     lost: false,
     calls,
-    past: [...run.past, ...calls.map((c): PastCall => ({ fingerprint: c.fingerprint, error: null, outcome: c.outcome }))],
+    past: [
+      ...run.past,
+      ...calls.map((c): PastCall => ({ fingerprint: c.fingerprint, error: null, outcome: c.outcome })),
+    ],
     messageSeq: message.seq,
     promptTokens: run.promptTokens + tokens,
     eventSeq: run.eventSeq + 1,
@@ -65,7 +69,9 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
 /** The attempt failed for good. What was sent is paid for; what was said is kept as partial and never continued (K3). */
 export function absorbFailure(run: Run, report: Failed): Moved {
   const tokens = tokensOf(report.partial)
-  const spent: Spent = report.sent ? settleUsage(run, report.usage) : { inputTokens: 0, outputTokens: 0, cost: 0, known: true }
+  const spent: Spent = report.sent
+    ? settleUsage(run, report.usage)
+    : { inputTokens: 0, outputTokens: 0, cost: 0, known: true }
   const reason = run.cancel ? END_OF_CANCEL[run.cancel] : report.reason
   return endWithText(run, { spent, text: report.partial, tokens, reason, kind: 'retryable_error' })
 }
@@ -80,7 +86,13 @@ interface Ending {
 
 function endWithText(run: Run, ending: Ending): Moved {
   const stepped: Run = { ...run, step: run.step + 1, phase: 'finalizing' }
-  const said = { text: ending.text, calls: [], reasoning: null, partial: ending.reason !== 'completed', tokens: ending.tokens }
+  const said = {
+    text: ending.text,
+    calls: [],
+    reasoning: null,
+    partial: ending.reason !== 'completed',
+    tokens: ending.tokens,
+  }
   const messages = ending.text === '' ? [] : [assistantMessage(stepped, said)]
   const billed = bill(stepped, { kind: 'model', spent: ending.spent, released: run.reserved })
   const last = messages.at(-1)
@@ -113,12 +125,18 @@ function withStoredErrors(past: readonly PastCall[], calls: readonly Call[]): re
   })
 }
 
-const kindOf = (calls: readonly Call[]): StepKind => (calls.some((c) => c.level !== 'read') ? 'write_calls' : 'read_calls')
+const kindOf = (calls: readonly Call[]): StepKind =>
+  calls.some((c) => c.level !== 'read') ? 'write_calls' : 'read_calls'
 
 function plannedEvent(run: Run, kind: StepKind, message: NewMessage | undefined, calls: readonly Call[]): NewEvent {
   return {
     seq: run.eventSeq + 1,
     type: 'step_planned',
-    body: { step: run.step, kind, message: message?.seq ?? null, calls: calls.map((c) => ({ position: c.position, tool: c.tool })) },
+    body: {
+      step: run.step,
+      kind,
+      message: message?.seq ?? null,
+      calls: calls.map((c) => ({ position: c.position, tool: c.tool })),
+    },
   }
 }

@@ -4,9 +4,10 @@
  * B2  the n-th identical call ends the run; A/B/A/B inside the window counts; an identical call right after its own
  *     failure is not executed and answers the stored error; the n-th identical error ends the run
  */
+import { hashBytes } from '../kernel/canonical.ts'
 import type { BreakerLimits, ToolOutcome } from '../tool/contract.ts'
-import type { EndReason, } from './reasons.ts'
-import type { PastCall } from './state.ts'
+import type { EndReason } from './reasons.ts'
+import type { Call, PastCall } from './state.ts'
 
 export const DEFAULT_BREAKER: BreakerLimits = { identicalCalls: 3, identicalErrors: 3, alternation: true, ignore: [] }
 
@@ -28,6 +29,12 @@ export function repeats(past: readonly PastCall[], fingerprint: string, limits: 
 export function storedError(past: readonly PastCall[], fingerprint: string): ToolOutcome | null {
   const last = past.at(-1)
   return last?.fingerprint === fingerprint && last.error !== null ? last.outcome : null
+}
+
+/** An error as the breaker compares it: the same tool failing in the same way. */
+export function errorHash(call: Pick<Call, 'tool' | 'outcome'>): string | null {
+  if (!call.outcome || call.outcome.ok) return null
+  return hashBytes(`${call.tool}\n${call.outcome.error.code}\n${call.outcome.error.hint}`)
 }
 
 /** Why a failed call ends the run. `past` holds the earlier calls only. */

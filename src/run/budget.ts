@@ -21,7 +21,9 @@ export interface Reservation extends Amount {
   readonly maxOutputTokens: number
 }
 
-export type Reserved = { readonly ok: true; readonly reservation: Reservation } | { readonly ok: false; readonly reason: EndReason }
+export type Reserved =
+  | { readonly ok: true; readonly reservation: Reservation }
+  | { readonly ok: false; readonly reason: EndReason }
 
 // Fewer tokens than this hold no useful answer; starting the call would only spend the rest of the budget.
 const LEAST_OUTPUT_TOKENS = 16
@@ -38,16 +40,25 @@ export function reserve(run: Pick<Run, 'limits' | 'rules'>, spent: Amount, promp
   if (fits < Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens)) return { ok: false, reason: 'token_limit' }
   const inputCost = costMicrocents({ input: promptTokens, output: 0 }, rules.price)
   const moneyLeft = limits.cost - spent.cost - inputCost
-  const affordable = rules.price.outputCentsPerMillion > 0 ? Math.floor(moneyLeft / rules.price.outputCentsPerMillion) : fits
+  const affordable =
+    rules.price.outputCentsPerMillion > 0 ? Math.floor(moneyLeft / rules.price.outputCentsPerMillion) : fits
   const output = Math.min(fits, affordable)
-  if (moneyLeft < 0 || output < Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens)) return { ok: false, reason: 'cost_limit' }
-  return { ok: true, reservation: mint(promptTokens + output, costMicrocents({ input: promptTokens, output }, rules.price), output) }
+  if (moneyLeft < 0 || output < Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens))
+    return { ok: false, reason: 'cost_limit' }
+  return {
+    ok: true,
+    reservation: mint(promptTokens + output, costMicrocents({ input: promptTokens, output }, rules.price), output),
+  }
 }
 
 /** The reservation that the run row holds, as evidence for the attempt that it pays. */
 export function heldReservation(run: Run): Reservation | null {
   if (run.reserved.tokens === 0) return null
-  return mint(run.reserved.tokens, run.reserved.cost, Math.max(1, Math.min(run.reserved.tokens - run.promptTokens, run.rules.maxOutputTokens)))
+  return mint(
+    run.reserved.tokens,
+    run.reserved.cost,
+    Math.max(1, Math.min(run.reserved.tokens - run.promptTokens, run.rules.maxOutputTokens)),
+  )
 }
 
 function mint(tokens: number, cost: number, maxOutputTokens: number): Reservation {
@@ -65,7 +76,12 @@ export interface Spent {
 export function settleUsage(run: Run, usage: Usage, received?: number): Spent {
   const output = Math.max(0, run.reserved.tokens - run.promptTokens)
   const settled = settle(usage, { input: run.promptTokens, output, ...(received === undefined ? {} : { received }) })
-  return { inputTokens: settled.input, outputTokens: settled.output, cost: costMicrocents(settled, run.rules.price), known: settled.known }
+  return {
+    inputTokens: settled.input,
+    outputTokens: settled.output,
+    cost: costMicrocents(settled, run.rules.price),
+    known: settled.known,
+  }
 }
 
 /** An attempt that nobody heard the end of is billed as if it had used all that was reserved for it (L3). */

@@ -75,7 +75,7 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'calls_settled':
       return absorbSettlements(run, report.calls)
     case 'effect_started':
-      return { run: { ...run, phase: 'tool_running', calls: startCall(run, report.position) }, writes: NOTHING }
+      return { run: { ...run, phase: 'tool_running', eventSeq: run.eventSeq + 1, calls: startCall(run, report.position) }, writes: NOTHING }
     case 'effect_unknown':
       return absorbUnknown(run, report.position)
     case 'probe_later':
@@ -116,4 +116,6 @@ function decideCall(run: Run, report: { readonly position: number; readonly appr
 }
 
 const startCall = (run: Run, position: number): Run['calls'] =>
-  run.calls.map((c) => (c.position === position ? { ...c, status: 'started', attempt: c.attempt + 1, startedMs: 0 } : c))
+  run.calls.map((c) =>
+    c.position === position ? { ...c, status: 'started', attempt: c.attempt + 1, startedMs: 0 } : c,
+  )

@@ -40,7 +40,8 @@ export function next(run: Run, leftMs: number): Action {
 function nextOfCalls(run: Run): Action {
   const open = run.calls.filter((c) => c.status === 'intended')
   if (open.length === 0) return { do: 'finish_step' }
-  const decided = (...statuses: string[]) => open.filter((c) => c.confirmation && statuses.includes(c.confirmation.status))
+  const decided = (...statuses: string[]) =>
+    open.filter((c) => c.confirmation && statuses.includes(c.confirmation.status))
 
   const rejected = decided('rejected')
   if (rejected.length > 0 && run.rules.onReject === 'end') return { do: 'end', reason: 'confirmation_rejected' }

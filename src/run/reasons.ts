@@ -4,7 +4,10 @@
  */
 export type FinalStatus = 'succeeded' | 'failed' | 'canceled'
 
-const end = (status: FinalStatus, sentence: string): { readonly status: FinalStatus; readonly sentence: string } => ({ status, sentence })
+const end = (status: FinalStatus, sentence: string): { readonly status: FinalStatus; readonly sentence: string } => ({
+  status,
+  sentence,
+})
 
 export const END_REASONS = {
   completed: end('succeeded', 'The model finished with a valid answer.'),

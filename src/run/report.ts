@@ -21,9 +21,25 @@ export type Report =
   /** Money for the next model call, when none is held: at the start of a recovery or after a wait. */
   | { readonly kind: 'reserved' }
   /** `calls` carry the verdict of the gate; a refused one has its outcome already. */
-  | { readonly kind: 'model_answered'; readonly answer: ModelAnswer; readonly calls: readonly Call[]; readonly finalValid: boolean }
-  | { readonly kind: 'model_failed'; readonly reason: EndReason; readonly usage: Usage; readonly partial: string; readonly sent: boolean }
-  | { readonly kind: 'calls_planned'; readonly plans: readonly PlannedCall[]; readonly failed: readonly Settlement[]; readonly confirmers: readonly string[] }
+  | {
+      readonly kind: 'model_answered'
+      readonly answer: ModelAnswer
+      readonly calls: readonly Call[]
+      readonly finalValid: boolean
+    }
+  | {
+      readonly kind: 'model_failed'
+      readonly reason: EndReason
+      readonly usage: Usage
+      readonly partial: string
+      readonly sent: boolean
+    }
+  | {
+      readonly kind: 'calls_planned'
+      readonly plans: readonly PlannedCall[]
+      readonly failed: readonly Settlement[]
+      readonly confirmers: readonly string[]
+    }
   | { readonly kind: 'calls_settled'; readonly calls: readonly Settlement[] }
   /** COMMIT S has committed it: the row says so already. */
   | { readonly kind: 'effect_started'; readonly position: number }
@@ -32,7 +48,7 @@ export type Report =
   | { readonly kind: 'probe_later'; readonly ms: number }
   | { readonly kind: 'parked' }
   | { readonly kind: 'confirmation_decided'; readonly position: number; readonly approved: boolean }
-  | { readonly kind: 'unknown_resolved'; readonly position: number; readonly outcome: ToolOutcome | 'retry' }
+  | { readonly kind: 'unknown_resolved'; readonly position: number; readonly outcome: ToolOutcome }
   | { readonly kind: 'cancel_requested'; readonly cause: CancelCause }
   | { readonly kind: 'lease_lost' }
   | { readonly kind: 'ended'; readonly reason: EndReason }

@@ -5,8 +5,7 @@
  * J4   what nobody can tell is `unknown`, parks the run and is never repeated with a new key
  * J13  each call has its own confirmation; a settled sibling is never run again
  */
-import { errorHash } from './answer.ts'
-import { repeatsError } from './breaker.ts'
+import { errorHash, repeatsError } from './breaker.ts'
 import { endRun } from './end.ts'
 import { park, parkForPeople } from './park.ts'
 import type { EndReason } from './reasons.ts'
@@ -25,13 +24,21 @@ export function absorbSettlements(run: Run, settlements: readonly Settlement[]):
   })
   const writes: Writes = {
     ...NOTHING,
-    settled: settledNow.map((c): SettledCall => ({ position: c.position, status: 'settled', outcome: by.get(c.position) ?? null })),
-    closed: settledNow.flatMap((c) => (c.confirmation && ['pending', 'approved'].includes(c.confirmation.status) && c.status === 'intended'
-      ? [{ id: c.confirmation.id, status: 'superseded' as const }] : [])),
+    settled: settledNow.map(
+      (c): SettledCall => ({ position: c.position, status: 'settled', outcome: by.get(c.position) ?? null }),
+    ),
+    closed: settledNow.flatMap((c) =>
+      c.confirmation && ['pending', 'approved'].includes(c.confirmation.status) && c.status === 'intended'
+        ? [{ id: c.confirmation.id, status: 'superseded' as const }]
+        : [],
+    ),
   }
   const done: Run = { ...run, calls, attempts: 0, phase: 'awaiting_observation' }
   if (calls.every((c) => c.status === 'settled')) return finishStep(done, writes)
-  const told = settledEvent(run, calls.filter((c) => by.has(c.position)))
+  const told = settledEvent(
+    run,
+    calls.filter((c) => by.has(c.position)),
+  )
   return { run: { ...done, phase: 'tool_running', eventSeq: told.seq }, writes: { ...writes, events: [told] } }
 }
 
@@ -80,7 +87,10 @@ function endOfCalls(run: Run): EndReason | null {
 
 function withErrors(past: readonly PastCall[], calls: readonly Call[]): readonly PastCall[] {
   const earlier = past.slice(0, past.length - calls.length)
-  return [...earlier, ...calls.map((c): PastCall => ({ fingerprint: c.fingerprint, error: errorHash(c), outcome: c.outcome }))]
+  return [
+    ...earlier,
+    ...calls.map((c): PastCall => ({ fingerprint: c.fingerprint, error: errorHash(c), outcome: c.outcome })),
+  ]
 }
 
 function settledEvent(run: Run, calls: readonly Call[]): NewEvent {
@@ -104,33 +114,54 @@ export function absorbPlans(run: Run, report: Extract<Report, { kind: 'calls_pla
   const calls = run.calls.map((c): Call => {
     const plan = plans.get(c.position)
     if (!plan) return c
-    return { ...c, confirmation: { id: plan.confirmation, status: 'pending', leftMs: plan.openMs, resourceVersion: plan.plan.resourceVersion ?? null } }
+    return {
+      ...c,
+      confirmation: {
+        id: plan.confirmation,
+        status: 'pending',
+        leftMs: plan.openMs,
+        resourceVersion: plan.plan.resourceVersion ?? null,
+      },
+    }
   })
   const asked = calls.flatMap((call): NewConfirmation[] => {
     const plan = plans.get(call.position)
     if (!plan) return []
-    return [{
-      id: plan.confirmation,
-      position: call.position,
-      call,
-      plan: plan.plan,
-      repeats: plan.repeats,
-      level: call.approval === 'strong_confirm' ? 'strong_confirm' : 'confirm',
-      confirmers: report.confirmers,
-      nonce: plan.nonce,
-      openMs: plan.openMs,
-    }]
+    return [
+      {
+        id: plan.confirmation,
+        position: call.position,
+        call,
+        plan: plan.plan,
+        repeats: plan.repeats,
+        level: call.approval === 'strong_confirm' ? 'strong_confirm' : 'confirm',
+        confirmers: report.confirmers,
+        nonce: plan.nonce,
+        openMs: plan.openMs,
+      },
+    ]
   })
-  const told: NewEvent[] = asked.length === 0 ? [] : [{
-    seq: run.eventSeq + 1,
-    type: 'confirmation_requested',
-    body: { step: run.step, confirmations: asked.map((a) => ({ id: a.id, position: a.position, tool: a.call.tool })) },
-  }]
+  const told: NewEvent[] =
+    asked.length === 0
+      ? []
+      : [
+          {
+            seq: run.eventSeq + 1,
+            type: 'confirmation_requested',
+            body: {
+              step: run.step,
+              confirmations: asked.map((a) => ({ id: a.id, position: a.position, tool: a.call.tool })),
+            },
+          },
+        ]
   const planned: Run = { ...run, calls, attempts: 0, eventSeq: run.eventSeq + told.length }
   const writes: Writes = { ...NOTHING, confirmations: asked, events: told }
   if (report.failed.length > 0) {
     const settled = absorbSettlements(planned, report.failed)
-    return { run: settled.run, writes: { ...settled.writes, confirmations: asked, events: [...told, ...settled.writes.events] } }
+    return {
+      run: settled.run,
+      writes: { ...settled.writes, confirmations: asked, events: [...told, ...settled.writes.events] },
+    }
   }
   const waits = calls.every((c) => c.status === 'settled' || c.confirmation?.status === 'pending')
   return waits && !run.cancel ? parkForPeople(planned, writes) : { run: planned, writes }
@@ -138,27 +169,28 @@ export function absorbPlans(run: Run, report: Extract<Report, { kind: 'calls_pla
 
 export function absorbUnknown(run: Run, position: number): Moved {
   const call = run.calls.find((c) => c.position === position)
-  const told: NewEvent = { seq: run.eventSeq + 1, type: 'effect_unknown', body: { step: run.step, position, tool: call?.tool ?? '' } }
+  const told: NewEvent = {
+    seq: run.eventSeq + 1,
+    type: 'effect_unknown',
+    body: { step: run.step, position, tool: call?.tool ?? '' },
+  }
   const calls = run.calls.map((c): Call => (c.position === position ? { ...c, status: 'unknown' } : c))
   const writes: Writes = { ...NOTHING, settled: [{ position, status: 'unknown', outcome: null }], events: [told] }
   return park({ ...run, calls, eventSeq: told.seq }, 'unknown_effect', null, writes)
 }
 
-/** An operator knows: it happened with this result, or it did not and may be tried again under the same key. */
+/** An operator knows what happened: the outcome is stored, and the run goes on from it. */
 export function resolveUnknown(run: Run, report: Extract<Report, { kind: 'unknown_resolved' }>): Moved {
-  const { outcome } = report
+  const { outcome, position } = report
+  const happened = outcome.ok ? 'happened' : 'did_not_happen'
   const told: NewEvent = {
     seq: run.eventSeq + 1,
     type: 'effect_resolved',
-    body: { step: run.step, position: report.position, outcome: outcome === 'retry' ? 'retry' : outcome.ok ? 'happened' : 'did_not_happen' },
+    body: { step: run.step, position, outcome: happened },
   }
-  const calls = run.calls.map((c): Call => {
-    if (c.position !== report.position || c.status !== 'unknown') return c
-    return outcome === 'retry' ? c : { ...c, status: 'settled', outcome }
-  })
-  const settled: SettledCall[] = outcome === 'retry' ? [] : [{ position: report.position, status: 'settled', outcome }]
+  const calls = run.calls.map((c): Call => (c.position === position && c.status === 'unknown' ? { ...c, status: 'settled', outcome } : c))
   return {
     run: { ...run, status: 'queued', wait: null, calls, eventSeq: told.seq },
-    writes: { ...NOTHING, settled, events: [told] },
+    writes: { ...NOTHING, settled: [{ position, status: 'settled', outcome }], events: [told] },
   }
 }

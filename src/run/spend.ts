@@ -23,7 +23,10 @@ export function bill(run: Run, entry: Bill): { readonly run: Run; readonly ledge
     run: {
       ...run,
       used: { toolCalls: run.used.toolCalls + toolCalls, tokens: run.used.tokens + tokens, cost: run.used.cost + cost },
-      reserved: { tokens: run.reserved.tokens + reserved.tokens - released.tokens, cost: run.reserved.cost + reserved.cost - released.cost },
+      reserved: {
+        tokens: run.reserved.tokens + reserved.tokens - released.tokens,
+        cost: run.reserved.cost + reserved.cost - released.cost,
+      },
     },
     ledger: {
       kind: entry.kind,
@@ -41,8 +44,14 @@ export function bill(run: Run, entry: Bill): { readonly run: Run; readonly ledge
 /** Money for the next model call; or why there is none. `run` has already settled everything else. */
 export function reserveNext(run: Run): { readonly amount: Amount } | { readonly end: EndReason } {
   if (run.step >= run.limits.steps) return { end: 'step_limit' }
-  const wanted = reserve(run, { tokens: run.used.tokens + run.reserved.tokens, cost: run.used.cost + run.reserved.cost }, run.promptTokens)
-  return wanted.ok ? { amount: { tokens: wanted.reservation.tokens, cost: wanted.reservation.cost } } : { end: wanted.reason }
+  const wanted = reserve(
+    run,
+    { tokens: run.used.tokens + run.reserved.tokens, cost: run.used.cost + run.reserved.cost },
+    run.promptTokens,
+  )
+  return wanted.ok
+    ? { amount: { tokens: wanted.reservation.tokens, cost: wanted.reservation.cost } }
+    : { end: wanted.reason }
 }
 
 /** A reservation outside of a step: the lost attempt, if there was one, is billed in full first (L3, L4). */

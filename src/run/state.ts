@@ -144,7 +144,10 @@ export const isFinal = (status: Status): status is FinalStatus =>
 /** A12: the state of a session, from the statuses and phases of its runs. */
 export type SessionState = 'idle' | 'planning' | 'tool_running' | 'waiting_user' | 'terminated'
 
-export function sessionState(closed: boolean, runs: readonly { readonly status: Status; readonly phase: Phase }[]): SessionState {
+export function sessionState(
+  closed: boolean,
+  runs: readonly { readonly status: Status; readonly phase: Phase }[],
+): SessionState {
   if (closed) return 'terminated'
   const active = runs.filter((r) => !isFinal(r.status))
   if (active.some((r) => r.status === 'running' && r.phase === 'tool_running')) return 'tool_running'

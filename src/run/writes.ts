@@ -8,7 +8,12 @@ import type { Call, ConfirmationStatus, Run } from './state.ts'
 
 export type MessageBody =
   | { readonly role: 'user'; readonly text: string }
-  | { readonly role: 'assistant'; readonly text: string; readonly calls: readonly ModelCall[]; readonly reasoning: Json | null }
+  | {
+      readonly role: 'assistant'
+      readonly text: string
+      readonly calls: readonly ModelCall[]
+      readonly reasoning: Json | null
+    }
   | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly text: string }
 
 export interface NewMessage {

@@ -9,6 +9,8 @@ import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
 
+export type { Json, JsonObject } from '../kernel/json.ts'
+
 /** `read` changes nothing; `write` can be undone; `irreversible` cannot. Confirmation is the default above `read`. */
 export type EffectLevel = 'read' | 'write' | 'irreversible'
 

@@ -67,7 +67,9 @@ describe('look-alikes', () => {
   })
 
   it('I2 names that differ are told apart', () => {
-    expect(lookAlikes(['orders.refund', 'orders.read', 'orders.list', 'book_reservation', 'cancel_reservation'])).toBe(null)
+    expect(lookAlikes(['orders.refund', 'orders.read', 'orders.list', 'book_reservation', 'cancel_reservation'])).toBe(
+      null,
+    )
     expect(skeleton('orders.refund')).not.toBe(skeleton('orders.refunds'))
   })
 })

@@ -42,7 +42,10 @@ export function compileArguments(source: unknown, at: string): Compiled {
   const schema = read as JsonObject
   if (schema.type !== undefined && schema.type !== 'object') {
     const fix = "wrap it: `{ type: 'object', properties: { value: … }, required: ['value'] }`."
-    return { ok: false, problems: [problem('schema_not_object', `${at}/type`, 'Arguments are always one object.', fix)] }
+    return {
+      ok: false,
+      problems: [problem('schema_not_object', `${at}/type`, 'Arguments are always one object.', fix)],
+    }
   }
   return compile(closed({ ...schema, type: 'object' }), at)
 }
@@ -54,10 +57,14 @@ export function compileResult(source: unknown, at: string): Compiled {
 }
 
 /** True when a text of this format is judged here; a library's own formats are judged by the library alone. */
-export const isKnownFormat = (format: unknown): boolean => Object.hasOwn((engine ??= newEngine()).formats, String(format))
+export const isKnownFormat = (format: unknown): boolean =>
+  Object.hasOwn((engine ??= newEngine()).formats, String(format))
 
 /** Every schema inside `schema`, itself included, with its path. Keys of `properties` are names and not keywords. */
-export function* subschemas(schema: Json, path: readonly (string | number)[] = []): Generator<[readonly (string | number)[], JsonObject]> {
+export function* subschemas(
+  schema: Json,
+  path: readonly (string | number)[] = [],
+): Generator<[readonly (string | number)[], JsonObject]> {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return
   const object = schema as JsonObject
   yield [path, object]
@@ -72,21 +79,33 @@ export function* subschemas(schema: Json, path: readonly (string | number)[] = [
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 const LISTED = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const SINGLE = new Set([
-  'items', 'additionalProperties', 'unevaluatedProperties', 'unevaluatedItems', 'contains', 'propertyNames', 'not', 'if', 'then', 'else',
+  'items',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'contains',
+  'propertyNames',
+  'not',
+  'if',
+  'then',
+  'else',
 ])
 /** Keywords beside which `additionalProperties` does not see all declared fields. */
 const COMPOSING = ['allOf', 'anyOf', 'oneOf', 'if', '$ref', '$dynamicRef', 'dependentSchemas']
 
 function readSchema(source: unknown, at: string): JsonObject | Problem[] {
   const checked = checkJson(source, SCHEMA_LIMITS)
-  if (!checked.ok) return [problem('schema_not_json', `${at}${checked.path}`, `The schema ${checked.reason}.`, 'give plain JSON.')]
+  if (!checked.ok)
+    return [problem('schema_not_json', `${at}${checked.path}`, `The schema ${checked.reason}.`, 'give plain JSON.')]
   const value = checked.value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [problem('schema_not_json', at, 'A schema is an object.', "write `{ type: 'object', properties: { … } }`.")]
   }
   const { $schema = DIALECT, ...schema } = value as JsonObject
   if (String($schema).replace(/#$/, '') !== DIALECT) {
-    return [problem('schema_dialect', `${at}/$schema`, 'Only JSON Schema 2020-12 is read.', `write "$schema": "${DIALECT}".`)]
+    return [
+      problem('schema_dialect', `${at}/$schema`, 'Only JSON Schema 2020-12 is read.', `write "$schema": "${DIALECT}".`),
+    ]
   }
   const problems: Problem[] = []
   for (const [path, inner] of subschemas(schema)) {
@@ -94,7 +113,14 @@ function readSchema(source: unknown, at: string): JsonObject | Problem[] {
       const target = inner[keyword]
       if (target === undefined || (typeof target === 'string' && target.startsWith('#'))) continue
       const where = `${at}${pointer([...path, keyword])}`
-      problems.push(problem('schema_remote_ref', where, 'A reference leaves the schema.', 'copy the target into `$defs` and refer to `#/$defs/…`.'))
+      problems.push(
+        problem(
+          'schema_remote_ref',
+          where,
+          'A reference leaves the schema.',
+          'copy the target into `$defs` and refer to `#/$defs/…`.',
+        ),
+      )
     }
   }
   return problems.length > 0 ? problems : schema
@@ -148,7 +174,8 @@ function metaProblems(errors: readonly ErrorObject[], at: string): Problem[] {
     const path = `${at}${error.instancePath}`
     const allowed: unknown = error.params.allowedValues
     const cause = `This keyword ${error.message ?? 'is not valid'}${Array.isArray(allowed) ? ` (${allowed.join(', ')})` : ''}.`
-    if (!seen.has(path)) seen.set(path, problem('schema_invalid', path, cause, 'write it as JSON Schema 2020-12 defines it.'))
+    if (!seen.has(path))
+      seen.set(path, problem('schema_invalid', path, cause, 'write it as JSON Schema 2020-12 defines it.'))
   }
   return [...seen.values()].slice(0, MOST_ERRORS)
 }
@@ -167,14 +194,22 @@ function checker(validate: ValidateFunction): Check {
 
 /** The words of the schema may be repeated to the model, the words of the call may not. */
 function fieldError(error: ErrorObject): FieldError {
-  const path = pointer(error.instancePath.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')))
+  const path = pointer(
+    error.instancePath
+      .split('/')
+      .slice(1)
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+  )
   switch (error.keyword) {
     case 'required':
       return { path: path + pointer([String(error.params.missingProperty)]), message: 'is required' }
     case 'additionalProperties':
       return { path: path + pointer([String(error.params.additionalProperty)]), message: 'is not a field of this tool' }
     case 'unevaluatedProperties':
-      return { path: path + pointer([String(error.params.unevaluatedProperty)]), message: 'is not a field of this tool' }
+      return {
+        path: path + pointer([String(error.params.unevaluatedProperty)]),
+        message: 'is not a field of this tool',
+      }
     case 'enum':
       return { path, message: `must be one of ${JSON.stringify(error.params.allowedValues).slice(0, 500)}` }
     case 'const':

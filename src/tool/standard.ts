@@ -10,7 +10,15 @@ import { canonicalText } from '../kernel/canonical.ts'
 import { type Json, type JsonObject, pointer } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import { type Problem, problem } from './problem.ts'
-import { type Check, type Compiled, compileArguments, compileResult, type CompiledSchema, isKnownFormat, subschemas } from './schema.ts'
+import {
+  type Check,
+  type Compiled,
+  compileArguments,
+  compileResult,
+  type CompiledSchema,
+  isKnownFormat,
+  subschemas,
+} from './schema.ts'
 
 type Issue = { readonly path?: readonly unknown[] | undefined }
 type Outcome = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] }
@@ -38,7 +46,10 @@ export function compileSource(source: SchemaSource, kind: 'arguments' | 'result'
   const { vendor, jsonSchema } = source['~standard']
   if (!jsonSchema) {
     const fix = 'use a version of the library that has `~standard.jsonSchema`, or write JSON Schema.'
-    return { ok: false, problems: [problem('schema_not_json', at, `The schema of ${vendor} cannot say its JSON Schema.`, fix)] }
+    return {
+      ok: false,
+      problems: [problem('schema_not_json', at, `The schema of ${vendor} cannot say its JSON Schema.`, fix)],
+    }
   }
   const hidden = vendor === 'zod' ? hiddenRules(source, at) : []
   if (hidden.length > 0) return { ok: false, problems: hidden }
@@ -47,7 +58,12 @@ export function compileSource(source: SchemaSource, kind: 'arguments' | 'result'
     written = jsonSchema.input({ target: 'draft-2020-12' })
   } catch (error) {
     const cause = `${error instanceof Error ? error.message : 'The schema has no JSON form'}.`
-    return { ok: false, problems: [problem('schema_not_json', at, cause, 'use only values that JSON has; send dates and large integers as text.')] }
+    return {
+      ok: false,
+      problems: [
+        problem('schema_not_json', at, cause, 'use only values that JSON has; send dates and large integers as text.'),
+      ],
+    }
   }
   const checked = checkJson(written)
   const schema = checked.ok ? withoutLibraryFormats(checked.value) : written
@@ -72,14 +88,21 @@ function libraryErrors(source: StandardSchema, value: Json): readonly FieldError
     outcome.catch(() => {})
     return [{ path: '', message: 'cannot be checked: the schema of the tool is asynchronous' }]
   }
-  if (outcome.issues) return outcome.issues.slice(0, 20).map((issue) => ({ path: issuePath(issue), message: 'does not match the schema' }))
+  if (outcome.issues)
+    return outcome.issues
+      .slice(0, 20)
+      .map((issue) => ({ path: issuePath(issue), message: 'does not match the schema' }))
   const read = checkJson(outcome.value)
   const same = read.ok && canonicalText(read.value) === canonicalText(value)
   return same ? [] : [{ path: '', message: 'cannot be checked: the schema of the tool changes values' }]
 }
 
 function issuePath(issue: Issue): string {
-  return pointer((issue.path ?? []).map((part) => String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part)))
+  return pointer(
+    (issue.path ?? []).map((part) =>
+      String(typeof part === 'object' && part !== null && 'key' in part ? part.key : part),
+    ),
+  )
 }
 
 function withoutLibraryFormats(written: Json): Json {
@@ -102,13 +125,31 @@ function hiddenRules(root: StandardSchema, at: string): Problem[] {
     seen.add(schema)
     if (CHANGING.has(String(def.type)) || def.coerce === true) {
       const cause = `\`${def.coerce === true ? 'coerce' : String(def.type)}\` changes the value after it was confirmed.`
-      problems.push(problem('schema_changes_value', path, cause, 'declare the plain value and convert it in the implementation.'))
+      problems.push(
+        problem('schema_changes_value', path, cause, 'declare the plain value and convert it in the implementation.'),
+      )
       return
     }
     for (const check of Array.isArray(def.checks) ? def.checks : []) {
       const kind = zodDefinition(check)?.check
-      if (kind === 'custom') problems.push(problem('schema_hidden_rule', path, '`refine` cannot be shown to the model.', 'say it with `enum`, `regex`, `min` or `max`, or check it in `plan`.'))
-      if (kind === 'overwrite') problems.push(problem('schema_changes_value', path, 'This rule rewrites the value after it was confirmed.', 'remove it and rewrite in the implementation.'))
+      if (kind === 'custom')
+        problems.push(
+          problem(
+            'schema_hidden_rule',
+            path,
+            '`refine` cannot be shown to the model.',
+            'say it with `enum`, `regex`, `min` or `max`, or check it in `plan`.',
+          ),
+        )
+      if (kind === 'overwrite')
+        problems.push(
+          problem(
+            'schema_changes_value',
+            path,
+            'This rule rewrites the value after it was confirmed.',
+            'remove it and rewrite in the implementation.',
+          ),
+        )
     }
     for (const [key, inner] of innerSchemas(def)) visit(inner, `${path}${pointer([key])}`)
   }

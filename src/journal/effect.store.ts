@@ -1,0 +1,84 @@
+/** The journal of effects: COMMIT S, and what recovery and the approval card ask of it. */
+import { batch } from '../db/batch.ts'
+import type { Db } from '../db/port.ts'
+import type { Sealer } from '../db/seal.ts'
+import type { Scope } from '../kernel/scope.ts'
+import type { Lease } from './lease.store.ts'
+import { effectsOfRun, repeats, start, unknownEffects } from './effect.sql.ts'
+
+export interface Start {
+  readonly version: number
+  readonly step: number
+  readonly position: number
+  readonly tool: string
+  readonly argumentsHash: string
+  readonly confirmation: string | null
+  readonly resourceVersion: string | null
+  /** A repeat of an effect that has started before, under the same key. */
+  readonly again: boolean
+}
+
+export type Started =
+  | { readonly outcome: 'started'; readonly version: number }
+  | { readonly outcome: 'lease_lost' | 'canceled' | 'deadline' | 'conflict' | 'expired' | 'not_approved' }
+
+export interface EffectStore {
+  /** J6: lease, epoch, status, cancel mark, deadline, hash and confirmation are checked in the statement that marks the start. */
+  start(lease: Lease, wanted: Start): Promise<Started>
+  repeats(scope: Scope, session: string, call: { readonly argumentsHash: string; readonly key: string }): Promise<string | null>
+  unknown(scope: Scope, limit: number): ReturnType<typeof readUnknown>
+  ofRun(scope: Scope, run: string): ReturnType<typeof readRun>
+}
+
+const readUnknown = (db: Db, scope: Scope, limit: number) => db.read(scope, unknownEffects, { tenant: scope.tenant, limit })
+const readRun = (db: Db, scope: Scope, run: string) => db.read(scope, effectsOfRun, { tenant: scope.tenant, run })
+
+export function effectStore(db: Db, sealer: Sealer): EffectStore {
+  type Queued = { readonly lease: Lease; readonly wanted: Start }
+  const senders = new Map<string, (item: Queued) => Promise<Started>>()
+  const sender = (worker: string) =>
+    batch<Queued, Started>(async (items) => {
+      const rows = await db.call(start, {
+        starts: JSON.stringify(items.map((i) => encode(i.lease, i.wanted, sealer))),
+        keys: items.map((i) => `${i.lease.tenant}/${i.lease.environment}/${i.lease.run}`),
+        worker,
+      })
+      const by = new Map(rows.map((r) => [r.n, r]))
+      return items.map((_, i): Started => {
+        const row = by.get(i + 1)
+        if (row?.outcome === 'started' && row.version !== null) return { outcome: 'started', version: row.version }
+        return { outcome: (row?.outcome as Exclude<Started['outcome'], 'started'> | undefined) ?? 'lease_lost' }
+      })
+    })
+  return {
+    start(lease, wanted) {
+      const send = senders.get(lease.worker) ?? sender(lease.worker)
+      senders.set(lease.worker, send)
+      return send({ lease, wanted })
+    },
+    async repeats(scope, session, call) {
+      const [row] = await db.read(scope, repeats, { tenant: scope.tenant, session, argumentsHash: call.argumentsHash, key: call.key })
+      return row?.key ?? null
+    },
+    unknown: (scope, limit) => readUnknown(db, scope, limit),
+    ofRun: (scope, run) => readRun(db, scope, run),
+  }
+}
+
+function encode(lease: Lease, wanted: Start, sealer: Sealer) {
+  const told = { step: wanted.step, position: wanted.position, tool: wanted.tool }
+  return {
+    tenant: lease.tenant,
+    environment: lease.environment,
+    run: lease.run,
+    epoch: lease.epoch,
+    version: wanted.version,
+    step: wanted.step,
+    position: wanted.position,
+    arguments_hash: wanted.argumentsHash,
+    confirmation: wanted.confirmation,
+    resource_version: wanted.resourceVersion,
+    again: wanted.again,
+    event: Buffer.from(sealer.seal(lease.tenant, Buffer.from(JSON.stringify(told)))).toString('base64'),
+  }
+}

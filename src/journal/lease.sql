@@ -1,0 +1,22 @@
+-- name: claim
+select tenant as "tenant!", environment as "environment!", run as "run!", epoch as "epoch!" from plimsoll.claim(:worker::text, :agents::text[], :limit::int);
+
+-- name: reap
+select plimsoll.reap(:limit::int) as "taken!";
+
+-- name: enlist
+insert into plimsoll.worker (id, host, pid, lease_until)
+values (:worker::text, :host::text, :pid::int, now() + :leaseMs::int8 * interval '1 millisecond');
+
+-- name: renew
+update plimsoll.worker set lease_until = now() + :leaseMs::int8 * interval '1 millisecond'
+where id = :worker::text and lease_until > now() returning id;
+
+-- name: retire
+delete from plimsoll.worker where id = :worker::text;
+
+-- name: forgetWorkers
+delete from plimsoll.worker where lease_until < now() - interval '1 day';
+
+-- name: canceled
+select tenant as "tenant!", environment as "environment!", run as "run!" from plimsoll.canceled(:worker::text);

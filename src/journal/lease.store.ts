@@ -1,0 +1,54 @@
+/**
+ * Leases: one row per worker, renewed as one; each run carries the worker and an epoch that rises with every claim.
+ *
+ * L2  a takeover has a higher epoch; a failed renewal means that nothing new may start
+ * The only clock of a lease is the database's.
+ */
+import type { Db } from '../db/port.ts'
+import type { RunId, WorkerId } from '../kernel/ids.ts'
+import type { RunKey } from '../run/state.ts'
+import { canceled, claim, enlist, forgetWorkers, reap, renew, retire } from './lease.sql.ts'
+
+declare const leaseBrand: unique symbol
+
+/** The right to write to a run: minted by a claim, checked by every commit. */
+export interface Lease extends RunKey {
+  readonly [leaseBrand]: true
+  readonly worker: WorkerId
+  readonly epoch: number
+}
+
+export async function claimRuns(db: Db, worker: WorkerId, agents: readonly string[], limit: number): Promise<Lease[]> {
+  const rows = await db.call(claim, { worker, agents, limit })
+  return rows.map((r) => ({ tenant: r.tenant, environment: r.environment, run: r.run as RunId, worker, epoch: r.epoch }) as Lease)
+}
+
+/** Puts runs of dead workers back into the queue. Returns how many. */
+export async function reapRuns(db: Db, limit: number): Promise<number> {
+  const [row] = await db.call(reap, { limit })
+  return row?.taken ?? 0
+}
+
+export async function enlistWorker(db: Db, worker: WorkerId, leaseMs: number, at: { host: string; pid: number }): Promise<void> {
+  await db.call(enlist, { worker, leaseMs, ...at })
+}
+
+/** False when the lease was over already: the runs may belong to another by now. */
+export async function renewLease(db: Db, worker: WorkerId, leaseMs: number): Promise<boolean> {
+  return (await db.call(renew, { worker, leaseMs })).length > 0
+}
+
+/** A polite end: the lease is given up, and its runs are free for the next claim at once. */
+export async function retireWorker(db: Db, worker: WorkerId): Promise<void> {
+  await db.call(retire, { worker })
+}
+
+export async function forgetOldWorkers(db: Db): Promise<void> {
+  await db.call(forgetWorkers, {})
+}
+
+/** Runs of this worker that carry a cancel mark. */
+export async function canceledRuns(db: Db, worker: WorkerId): Promise<RunKey[]> {
+  const rows = await db.call(canceled, { worker })
+  return rows.map((r) => ({ tenant: r.tenant, environment: r.environment, run: r.run as RunId }))
+}

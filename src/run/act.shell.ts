@@ -1,0 +1,88 @@
+/** Each action of the machine, done. What comes back is a report of what happened, never a decision. */
+import type { Clock } from '../kernel/clock.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
+import type { Ids } from '../kernel/ids.ts'
+import type { Random } from '../kernel/random.ts'
+import type { Actor } from '../kernel/scope.ts'
+import type { Sealer } from '../db/seal.ts'
+import type { EffectStore } from '../journal/effect.store.ts'
+import type { Lease } from '../journal/lease.store.ts'
+import type { ModelPart } from '../model/port.ts'
+import type { Agent } from './agent.ts'
+import { askModel } from './ask.shell.ts'
+import { recoverEffect, startEffect } from './effect.shell.ts'
+import type { Action } from './next.ts'
+import { planCalls, runReads } from './calls.shell.ts'
+import type { Report } from './report.ts'
+import type { RunStore } from './run.store.ts'
+import { refused } from './said.ts'
+import type { Call, Run } from './state.ts'
+import type { TranscriptMessage } from './snapshot.ts'
+
+/** Whether this actor may use this tool now; asked again at every use. Anything but `true` refuses (J1). */
+export type Authorize = (actor: Actor, call: { readonly tool: string; readonly permission: string }) => boolean | Promise<boolean>
+
+export interface Acting {
+  readonly runs: RunStore
+  readonly effects: EffectStore
+  readonly sealer: Sealer
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: Random
+  readonly fault: FaultHook
+  readonly authorize: Authorize
+  /** Until when the worker may believe in its lease, on the monotonic clock; it is earlier than the database's end. */
+  readonly leaseUntil: () => number
+  /** A piece of an answer, for streams. */
+  readonly delta: (run: Run, attempt: number, part: ModelPart) => void
+}
+
+/** What an action works on. */
+export interface Work {
+  readonly run: Run
+  readonly transcript: readonly TranscriptMessage[]
+  readonly lease: Lease
+  readonly actor: Actor
+  readonly signal: AbortSignal
+  readonly leftMs: number
+}
+
+export type ActParts = Acting & { readonly agent: Agent }
+
+/**
+ * What happened, and the run it happened to: COMMIT S moves the run before the report does. `reload`: somebody else moved
+ * the run, or nobody knows how the call ended; it must be read again before anything is decided.
+ */
+export type Acted = { readonly run: Run; readonly report: Report } | 'reload'
+
+export async function act(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' }>): Promise<Acted> {
+  if (action.do === 'start') return startEffect(parts, work, action.call, { again: false })
+  if (action.do === 'recover') return recoverEffect(parts, work, action.call)
+  const report = await actSimply(parts, work, action)
+  return report === 'reload' ? report : { run: work.run, report }
+}
+
+async function actSimply(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' | 'start' | 'recover' }>): Promise<Report | 'reload'> {
+  switch (action.do) {
+    case 'end':
+      return { kind: 'ended', reason: action.reason }
+    case 'reserve':
+      return { kind: 'reserved' }
+    case 'call_model':
+      return askModel(parts, work, action.reservation)
+    case 'run_reads':
+      return runReads(parts, work, action.calls)
+    case 'plan':
+      return planCalls(parts, work, action.calls)
+    case 'refuse':
+      return { kind: 'calls_settled', calls: action.calls.map((c: Call) => ({ position: c.position, outcome: refused(action.code) })) }
+    case 'give_up':
+      return { kind: 'effect_unknown', position: action.call.position }
+    case 'park':
+      return { kind: 'parked' }
+    case 'finish_step':
+      return { kind: 'calls_settled', calls: [] }
+    default:
+      return action satisfies never
+  }
+}

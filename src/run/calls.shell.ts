@@ -1,0 +1,88 @@
+/** Reads, which run beside one another, and plans, which ask before anything is done. */
+import { scopeOf } from '../request/actor.ts'
+import type { JsonObject } from '../kernel/json.ts'
+import { callPlan, callRead } from '../tool/gateway.shell.ts'
+import type { Contract, ToolContext, ToolOutcome } from '../tool/contract.ts'
+import type { ActParts, Work } from './act.shell.ts'
+import { isHandBack } from './ask.shell.ts'
+import type { PlannedCall, Report, Settlement } from './report.ts'
+import { refused } from './said.ts'
+import type { Call } from './state.ts'
+
+/** I7: enough to hide the latency of a handful of look-ups, too few to flood a backend. */
+const PARALLEL_READS = 8
+
+export async function runReads(parts: ActParts, work: Work, calls: readonly Call[]): Promise<Report> {
+  const settled: Settlement[] = []
+  const queue = [...calls]
+  const lane = async (): Promise<void> => {
+    for (let call = queue.shift(); call; call = queue.shift()) {
+      // what has not begun when the run is stopped never begins (J7)
+      const outcome = work.signal.aborted ? refused('not_started') : await runRead(parts, work, call)
+      settled.push({ position: call.position, outcome })
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(PARALLEL_READS, calls.length) }, lane))
+  if (work.signal.aborted && isHandBack(work.signal.reason)) throw work.signal.reason
+  return { kind: 'calls_settled', calls: settled }
+}
+
+async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOutcome> {
+  const contract = await allowed(parts, work, call)
+  if (typeof contract === 'string') return refused(contract)
+  return callRead(contract, inputOf(call), contextOf(work, call), parts.clock)
+}
+
+/** The contract, if it is still the one that was judged and this actor may still use it. A failing authoriser refuses. */
+export async function allowed(parts: ActParts, work: Work, call: Call): Promise<Contract | 'unknown_tool' | 'permission_denied'> {
+  const contract = parts.agent.tools.named(call.tool)
+  if (!contract || contract.version !== call.toolVersion) return 'unknown_tool'
+  try {
+    const yes = await parts.authorize(work.actor, { tool: contract.name, permission: contract.permission })
+    return yes === true ? contract : 'permission_denied'
+  } catch {
+    return 'permission_denied'
+  }
+}
+
+/** Execution starts from the stored canonical text and nothing else (J8). */
+export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as JsonObject
+
+export const contextOf = (work: Work, call: Call): ToolContext => ({
+  actor: work.actor,
+  runId: work.run.key.run,
+  step: work.run.step,
+  position: call.position,
+  effectKey: call.key,
+  signal: work.signal,
+})
+
+/** J1: the server's plan of each call, and a confirmation for it. A plan that fails is an answer to the model. */
+export async function planCalls(parts: ActParts, work: Work, calls: readonly Call[]): Promise<Report> {
+  const plans: PlannedCall[] = []
+  const failed: Settlement[] = []
+  for (const call of calls) {
+    const contract = await allowed(parts, work, call)
+    if (typeof contract === 'string') {
+      failed.push({ position: call.position, outcome: refused(contract) })
+      continue
+    }
+    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), parts.clock)
+    if (!planned.ok) {
+      failed.push({ position: call.position, outcome: { ok: false, error: planned.error } })
+      continue
+    }
+    const repeats = call.level === 'irreversible' ? await parts.effects.repeats(scopeOf(work.actor), work.run.session, call) : null
+    plans.push({
+      position: call.position,
+      plan: planned.plan,
+      repeats,
+      confirmation: parts.ids.next('cnf'),
+      nonce: Buffer.from(parts.random.bytes(16)).toString('base64url'),
+      // never open beyond the run itself
+      openMs: Math.floor(Math.max(0, Math.min(contract.confirmationMs, work.leftMs))),
+    })
+  }
+  if (work.signal.aborted && isHandBack(work.signal.reason)) throw work.signal.reason
+  return { kind: 'calls_planned', plans, failed, confirmers: [work.run.user] }
+}

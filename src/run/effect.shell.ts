@@ -1,0 +1,100 @@
+/**
+ * An effect above `read`: preflight, COMMIT S, the call, and what to do when nobody knows how it ended.
+ *
+ * J1  authorisation, tool, release, resource version and confirmation are looked at again right before
+ * J4  a broken commit is asked for by its key first; never a new key; what nobody can tell waits for a person
+ * J6  the statement that marks the start checks lease, epoch, status and cancel mark
+ */
+import { Fault } from '../kernel/fault.ts'
+import { permitFor } from '../gate/decide.ts'
+import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
+import type { Contract, ToolOutcome } from '../tool/contract.ts'
+import { boundEffect } from '../tool/outcome.ts'
+import type { ActParts, Acted, Work } from './act.shell.ts'
+import { allowed, contextOf, inputOf } from './calls.shell.ts'
+import { step } from './machine.ts'
+import { refused } from './said.ts'
+import type { Call, Run } from './state.ts'
+
+/** An effect that was started this often and still has no outcome needs a person. */
+const MOST_STARTS = 5
+
+export async function startEffect(parts: ActParts, work: Work, call: Call, { again }: { again: boolean }): Promise<Acted> {
+  await parts.fault('preflight.before')
+  const contract = await allowed(parts, work, call)
+  if (typeof contract === 'string') return settled(work.run, call, refused(contract))
+  // the rules under which somebody agreed are no longer ours
+  if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto') return settled(work.run, call, refused('stale_plan'))
+  const stale = again ? false : await isStale(parts, work, call, contract)
+  if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
+  if (stale) return settled(work.run, call, refused('stale_plan'))
+
+  const started = await parts.effects.start(work.lease, {
+    version: work.run.version,
+    step: work.run.step,
+    position: call.position,
+    tool: call.tool,
+    argumentsHash: call.argumentsHash,
+    confirmation: call.confirmation?.id ?? null,
+    resourceVersion: call.confirmation?.resourceVersion ?? null,
+    again,
+  })
+  if (started.outcome === 'lease_lost') throw new Fault('lease_lost')
+  if (started.outcome !== 'started') return 'reload'
+  await parts.fault('preflight.after')
+  return perform(parts, { ...work, run: startedRun(work.run, call, started.version) }, call, contract)
+}
+
+/** The run as COMMIT S left it. */
+function startedRun(run: Run, call: Call, version: number): Run {
+  const moved = step(run, { kind: 'effect_started', position: call.position })
+  if ('refused' in moved) throw new Fault('refused_transition')
+  return { ...moved.run, version, commits: run.commits + 1 }
+}
+
+/** The call itself. Without an answer the run is read again, and what was started is recovered at once. */
+async function perform(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<Acted> {
+  // paused between the commit and here: another may own the run, and a provider without a key would act twice
+  if (parts.clock.monotonic() >= parts.leaseUntil()) throw new Fault('lease_lost')
+  await parts.fault('ext.before')
+  const permit = permitFor(work.run, { ...call, status: 'started' })
+  const outcome = await callCommit(permit, contract, contextOf(work, call), parts.clock)
+  await parts.fault('ext.replied')
+  return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
+}
+
+async function isStale(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<boolean | 'failed'> {
+  const planned = call.confirmation?.resourceVersion ?? null
+  if (planned === null || !contract.implementation.resourceVersion) return false
+  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), parts.clock)
+  return now.ok ? now.version !== planned : 'failed'
+}
+
+/** A started effect without a result: ask, and only then act again under the same key. */
+export async function recoverEffect(parts: ActParts, work: Work, call: Call): Promise<Acted> {
+  const contract = parts.agent.tools.named(call.tool)
+  if (!contract || contract.version !== call.toolVersion) return unknown(work.run, call)
+  if (contract.unknown === 'manual') return unknown(work.run, call)
+  if (contract.implementation.probe) {
+    // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
+    const cx = { ...contextOf(work, call), signal: new AbortController().signal }
+    const answer = await callProbe(contract, inputOf(call), cx, parts.clock)
+    if (answer.happened === true) return settled(work.run, call, boundEffect(contract, answer.result))
+    if (answer.happened === 'unknown' && contract.unknown !== 'key') return unknown(work.run, call)
+    // without a key, "not there" means nothing while the request of a lost worker may still be on its way
+    const wait = contract.timeoutMs - (call.startedMs ?? 0)
+    if (contract.unknown !== 'key' && wait > 0) return { run: work.run, report: { kind: 'probe_later', ms: wait } }
+  }
+  if (work.run.cancel || work.leftMs <= 0) {
+    return contract.unknown === 'key' && !contract.implementation.probe ? unknown(work.run, call) : settled(work.run, call, refused('not_started'))
+  }
+  if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
+  return startEffect(parts, work, call, { again: true })
+}
+
+const settled = (run: Run, call: Call, outcome: ToolOutcome): Acted => ({
+  run,
+  report: { kind: 'calls_settled', calls: [{ position: call.position, outcome }] },
+})
+
+const unknown = (run: Run, call: Call): Acted => ({ run, report: { kind: 'effect_unknown', position: call.position } })

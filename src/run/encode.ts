@@ -1,0 +1,134 @@
+/** A transition as the store takes it: flat names, sealed bodies in base64. Pure, given the sealer. */
+import { hashBytes } from '../kernel/canonical.ts'
+import { EVENTS } from '../kernel/events.ts'
+import type { Json } from '../kernel/json.ts'
+import type { ToolOutcome } from '../tool/contract.ts'
+import type { Sealer } from '../db/seal.ts'
+import type { Run, RunKey } from './state.ts'
+import type { Moved, NewConfirmation, NewMessage, SettledCall } from './writes.ts'
+import type { Call } from './state.ts'
+
+export const keyOf = (key: RunKey): string => `${key.tenant}/${key.environment}/${key.run}`
+
+/** Seals one value of a tenant: JSON text, sealed, in base64. */
+export type Seal = (value: unknown) => string
+export const sealWith = (sealer: Sealer, tenant: string): Seal => (value) =>
+  Buffer.from(sealer.seal(tenant, Buffer.from(JSON.stringify(value)))).toString('base64')
+
+export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Record<string, unknown>> {
+  const { run, writes } = moved
+  const { ledger } = writes
+  return {
+    tenant: run.key.tenant,
+    environment: run.key.environment,
+    run: run.key.run,
+    epoch: before.epoch,
+    version: before.version,
+    from: before.status,
+    to: run.status,
+    wait: run.wait,
+    phase: run.phase,
+    step: run.step,
+    attempts: run.attempts,
+    due_ms: writes.dueMs,
+    cancel: run.cancel,
+    end_reason: run.end,
+    message_seq: run.messageSeq,
+    event_seq: run.eventSeq,
+    tool_calls: ledger?.toolCalls ?? 0,
+    kind: ledger?.kind ?? null,
+    input_tokens: ledger?.inputTokens ?? 0,
+    output_tokens: ledger?.outputTokens ?? 0,
+    spent_cost: ledger?.cost ?? 0,
+    known: ledger?.known ?? true,
+    reserved_tokens: ledger?.reserved.tokens ?? 0,
+    reserved_cost: ledger?.reserved.cost ?? 0,
+    released_tokens: ledger?.released.tokens ?? 0,
+    released_cost: ledger?.released.cost ?? 0,
+    integrity: run.integrity,
+    confidentiality: run.confidentiality,
+    watermark_from: run.watermarkFrom,
+    messages: writes.messages.map((m) => message(m, seal)),
+    effects: writes.intents.map((c) => effect(run.step, c, seal)),
+    settled: writes.settled.map((s) => settled(run.step, s, seal)),
+    confirmations: writes.confirmations.map((c) => confirmation(run.step, c, seal)),
+    closed: writes.closed,
+    events: writes.events.map((e) => ({ seq: e.seq, type: e.type, visibility: EVENTS[e.type].visibility, body: seal(e.body) })),
+  }
+}
+
+/** What the hash of a message covers; a mismatch on load is a fault (C5). */
+export const hashBody = (body: unknown): string => hashBytes(JSON.stringify(body))
+
+function message(m: NewMessage, seal: Seal) {
+  return {
+    seq: m.seq,
+    step: m.step,
+    position: m.position,
+    role: m.body.role,
+    body: seal(m.body),
+    hash: hashBody(m.body),
+    visibility: m.visibility,
+    integrity: m.integrity,
+    confidentiality: m.confidentiality,
+    origin: m.origin,
+    partial: m.partial,
+    tokens: m.tokens,
+  }
+}
+
+function effect(step: number, c: Call, seal: Seal) {
+  return {
+    step,
+    position: c.position,
+    call_id: c.callId,
+    tool: c.tool,
+    tool_version: c.toolVersion,
+    level: c.level,
+    approval: c.approval,
+    arguments: seal({ raw: c.raw, canonical: c.canonical, exposedName: c.exposedName }),
+    arguments_hash: c.argumentsHash,
+    fingerprint: c.fingerprint,
+    key: c.key,
+    status: c.status,
+    ...outcome(c.outcome, seal),
+  }
+}
+
+const settled = (step: number, s: SettledCall, seal: Seal) => ({ step, position: s.position, status: s.status, ...outcome(s.outcome, seal) })
+
+function outcome(o: ToolOutcome | null, seal: Seal) {
+  if (!o) return {}
+  return {
+    outcome: o.ok ? 'ok' : 'error',
+    error_code: o.ok ? null : o.error.code,
+    result: seal(o),
+    result_hash: hashBody(o),
+  }
+}
+
+function confirmation(step: number, c: NewConfirmation, seal: Seal) {
+  const { plan } = c
+  const shown: Json = {
+    canonical: c.call.canonical,
+    summary: plan.summary,
+    before: plan.before ?? null,
+    after: plan.after ?? null,
+    repeats: c.repeats,
+  }
+  return {
+    id: c.id,
+    step,
+    position: c.position,
+    tool: c.call.tool,
+    tool_version: c.call.toolVersion,
+    params_hash: c.call.argumentsHash,
+    resource: plan.resource ?? null,
+    resource_version: plan.resourceVersion ?? null,
+    plan: seal(shown),
+    level: c.level,
+    confirmers: c.confirmers,
+    nonce: c.nonce,
+    open_ms: c.openMs,
+  }
+}

@@ -1,0 +1,93 @@
+// Written by `npm run sql` from run.sql: change that file.
+import type { Statement } from '../db/port.ts'
+
+export interface StepParams {
+  readonly transitions: string
+  readonly keys: readonly (string | null)[]
+  readonly worker: string
+}
+export interface StepRow {
+  readonly n: number
+  readonly version: number
+}
+export const step: Statement<StepParams, StepRow> = {
+  name: 'run_step_20571c3f',
+  text: `select n as "n", version as "version" from plimsoll.step($1::jsonb, $2::text[], $3::text)`,
+  params: ['transitions', 'keys', 'worker'],
+}
+
+export interface LoadParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly run: string
+}
+export interface LoadRow {
+  readonly snapshot: unknown
+}
+export const load: Statement<LoadParams, LoadRow> = {
+  name: 'run_load_1ec4324e',
+  text: `select plimsoll.load($1::text, $2::text, $3::text) as "snapshot"`,
+  params: ['tenant', 'environment', 'run'],
+}
+
+export interface CancelParams {
+  readonly cancels: string
+  readonly keys: readonly (string | null)[]
+}
+export interface CancelRow {
+  readonly n: number
+  readonly version: number
+}
+export const cancel: Statement<CancelParams, CancelRow> = {
+  name: 'run_cancel_3af2a73d',
+  text: `select n as "n", version as "version" from plimsoll.cancel($1::jsonb, $2::text[])`,
+  params: ['cancels', 'keys'],
+}
+
+export interface SubmitParams {
+  readonly submissions: string
+  readonly keys: readonly (string | null)[]
+}
+export interface SubmitRow {
+  readonly n: number
+  readonly outcome: string
+  readonly sessionVersion: number | null
+  readonly generation: number | null
+}
+export const submit: Statement<SubmitParams, SubmitRow> = {
+  name: 'run_submit_1afb03de',
+  text: `select n as "n", outcome as "outcome", session_version as "sessionVersion", generation as "generation"
+from plimsoll.submit($1::jsonb, $2::text[])`,
+  params: ['submissions', 'keys'],
+}
+
+export interface BeforeParams {
+  readonly tenant: string
+  readonly session: string
+}
+export interface BeforeRow {
+  readonly version: number
+  readonly agent: string
+  readonly user: string
+  readonly subject: string
+  readonly closed: boolean
+  readonly active: unknown
+  readonly tokens: number
+  readonly head: string | null
+}
+/**
+ * what a submission must know: the conversation, its active runs, and how long its transcript is
+ */
+export const before: Statement<BeforeParams, BeforeRow> = {
+  name: 'run_before_a7daf726',
+  text: `select s.version, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed",
+  coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase) order by r.generation)
+    from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
+      and r.status in ('queued', 'running', 'waiting_confirmation')), '[]') as "active",
+  coalesce((select sum(m.tokens) from plimsoll.run r join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id
+    where r.tenant_id = s.tenant_id and r.session_id = s.id), 0)::int8 as "tokens",
+  (select r.id || '.' || r.message_seq from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
+    order by r.generation desc limit 1) as "head"
+from plimsoll.session s where s.tenant_id = $1::text and s.id = $2::text`,
+  params: ['tenant', 'session'],
+}

@@ -1,0 +1,122 @@
+/** The verbs of a run. Each is one statement and one round trip; transitions of many runs travel together. */
+import { batch } from '../db/batch.ts'
+import type { Db } from '../db/port.ts'
+import type { Sealer } from '../db/seal.ts'
+import type { Scope } from '../kernel/scope.ts'
+import type { Lease } from '../journal/lease.store.ts'
+import { encodeStep, keyOf, sealWith } from './encode.ts'
+import { before, cancel, load, step, submit } from './run.sql.ts'
+import type { SnapshotRows } from './snapshot.ts'
+import type { CancelCause } from './reasons.ts'
+import type { Run, RunKey, Status, Phase } from './state.ts'
+import type { Moved } from './writes.ts'
+
+/** Zero rows mean that somebody else moved the run: read it again, then decide. */
+export type Applied = { readonly applied: true; readonly version: number } | { readonly applied: false }
+
+export interface Submission {
+  readonly key: RunKey
+  readonly session: string
+  /** The version that the caller has seen; null creates the session. */
+  readonly sessionVersion: number | null
+  readonly fields: Readonly<Record<string, unknown>>
+  /** Active runs that this message replaces. */
+  readonly replaced: readonly string[]
+  readonly body: unknown
+  readonly event: unknown
+  /** The answer that is stored under the caller's idempotency key, with the run or not at all. */
+  readonly response: { readonly status: number; readonly body: unknown } | null
+}
+
+export interface Submitted {
+  readonly outcome: 'created' | 'version' | 'closed' | 'not_found'
+  readonly sessionVersion: number | null
+  readonly generation: number | null
+}
+
+export interface RunStore {
+  /** A commit of the run's own worker. */
+  commit(lease: Lease, run: Run, moved: Moved): Promise<Applied>
+  /** A commit on a run that nobody drives: a decision of a person, or a cancellation. */
+  commitIdle(scope: Scope, run: Run, moved: Moved): Promise<Applied>
+  load(key: RunKey): Promise<SnapshotRows | null>
+  markCanceled(scope: Scope, run: Run, cause: CancelCause): Promise<Applied>
+  submit(scope: Scope, submission: Submission): Promise<Submitted>
+  before(scope: Scope, session: string): Promise<SessionBefore | null>
+}
+
+export interface SessionBefore {
+  readonly version: number
+  readonly agent: string
+  readonly user: string
+  readonly subject: string
+  readonly closed: boolean
+  readonly active: readonly { readonly run: string; readonly status: Status; readonly phase: Phase }[]
+  readonly tokens: number
+  readonly head: string | null
+}
+
+export function runStore(db: Db, sealer: Sealer): RunStore {
+  type Queued = { readonly row: unknown; readonly key: string }
+  const sender = (worker: string) =>
+    batch<Queued, Applied>(async (items) => {
+      const rows = await db.call(step, { transitions: JSON.stringify(items.map((i) => i.row)), keys: items.map((i) => i.key), worker })
+      const versions = new Map(rows.map((r) => [r.n, r.version]))
+      return items.map((_, i): Applied => {
+        const version = versions.get(i + 1)
+        return version === undefined ? { applied: false } : { applied: true, version }
+      })
+    })
+  // one queue per worker, since a batch is sent in the name of one
+  const senders = new Map<string, ReturnType<typeof sender>>()
+  const senderOf = (worker: string) => {
+    const known = senders.get(worker)
+    if (known) return known
+    const made = sender(worker)
+    senders.set(worker, made)
+    return made
+  }
+
+  return {
+    // the row comes from the transition, the key from the evidence: a confused tenant is outside the wall
+    commit: (lease, run, moved) => senderOf(lease.worker)({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf(lease) }),
+    commitIdle: (scope, run, moved) =>
+      senderOf('')({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf({ ...scope, run: run.key.run }) }),
+    async load(key) {
+      const [row] = await db.call(load, { tenant: key.tenant, environment: key.environment, run: key.run })
+      return (row?.snapshot as SnapshotRows | null | undefined) ?? null
+    },
+    async markCanceled(scope, run, cause) {
+      const seal = sealWith(sealer, run.key.tenant)
+      const row = { tenant: scope.tenant, environment: scope.environment, run: run.key.run, version: run.version, cause, event: seal({ cause }) }
+      const [done] = await db.call(cancel, { cancels: JSON.stringify([row]), keys: [keyOf({ ...scope, run: run.key.run })] })
+      return done ? { applied: true, version: done.version } : { applied: false }
+    },
+    async submit(scope, s) {
+      const seal = sealWith(sealer, scope.tenant)
+      const row = {
+        ...s.fields,
+        tenant: scope.tenant,
+        environment: scope.environment,
+        user_id: scope.user,
+        subject: scope.subject,
+        session: s.session,
+        session_version: s.sessionVersion,
+        run: s.key.run,
+        replaced: s.replaced,
+        body: seal(s.body),
+        event: seal(s.event),
+        status: s.response?.status ?? null,
+        response: s.response ? seal(s.response.body) : null,
+      }
+      const keys = [s.key.run, s.session, ...s.replaced].map((id) => `${scope.tenant}/${scope.environment}/${id}`)
+      const [done] = await db.call(submit, { submissions: JSON.stringify([row]), keys })
+      if (!done) return { outcome: 'not_found', sessionVersion: null, generation: null }
+      return { outcome: done.outcome as Submitted['outcome'], sessionVersion: done.sessionVersion, generation: done.generation }
+    },
+    async before(scope, session) {
+      const [row] = await db.read(scope, before, { tenant: scope.tenant, session })
+      return row ? ({ ...row, active: row.active } as SessionBefore) : null
+    },
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * A run out of its rows. Pure: what the store returned, the agent's release, and the opener of sealed bodies.
+ *
+ * L3  nothing but rows is needed to go on
+ */
+import { Fault } from '../kernel/fault.ts'
+import type { Labels } from '../kernel/labels.ts'
+import type { Contract, ToolOutcome } from '../tool/contract.ts'
+import type { Sealer } from '../db/seal.ts'
+import type { Agent } from './agent.ts'
+import { DEFAULT_BREAKER, errorHash } from './breaker.ts'
+import { hashBody } from './encode.ts'
+import type { Call, CallConfirmation, PastCall, Run, RunKey } from './state.ts'
+import type { MessageBody } from './writes.ts'
+
+/** Rows as `plimsoll.load` gives them. */
+export interface SnapshotRows {
+  readonly run: RunRow
+  readonly deadline_ms: number
+  readonly messages: readonly MessageRow[]
+  readonly effects: readonly EffectRow[]
+  readonly confirmations: readonly ConfirmationRow[]
+}
+
+interface RunRow {
+  readonly session_id: string
+  readonly branch: string
+  readonly generation: number
+  readonly user_id: string
+  readonly subject_id: string
+  readonly permissions: readonly string[]
+  readonly agent: string
+  readonly release: string
+  readonly status: Run['status']
+  readonly wait_reason: Run['wait']
+  readonly phase: Run['phase']
+  readonly step: number
+  readonly version: number
+  readonly commits: number
+  readonly event_seq: number
+  readonly message_seq: number
+  readonly epoch: number
+  readonly attempts: number
+  readonly max_steps: number
+  readonly max_tool_calls: number
+  readonly max_tokens: number
+  readonly max_cost: number
+  readonly max_attempts: number
+  readonly used_tool_calls: number
+  readonly used_tokens: number
+  readonly used_cost: number
+  readonly reserved_tokens: number
+  readonly reserved_cost: number
+  readonly cancel_cause: Run['cancel']
+  readonly integrity: Run['integrity']
+  readonly confidentiality: Run['confidentiality']
+  readonly watermark_from: string | null
+  readonly end_reason: Run['end']
+}
+
+interface MessageRow extends Labels {
+  readonly run: string
+  readonly seq: number
+  readonly body: string
+  readonly hash: string
+  readonly partial: boolean
+  readonly tokens: number
+}
+
+interface EffectRow {
+  readonly step: number
+  readonly position: number
+  readonly callId: string
+  readonly tool: string
+  readonly toolVersion: number
+  readonly level: Call['level']
+  readonly approval: Call['approval']
+  readonly argumentsHash: string
+  readonly fingerprint: string
+  readonly key: string
+  readonly status: Call['status']
+  readonly errorCode: string | null
+  readonly attempt: number
+  readonly startedMs: number | null
+  readonly arguments: string | null
+  readonly result: string | null
+}
+
+interface ConfirmationRow {
+  readonly id: string
+  readonly position: number
+  readonly status: CallConfirmation['status']
+  readonly resourceVersion: string | null
+  readonly leftMs: number
+  readonly executeMs: number | null
+}
+
+/** A message of the transcript, as the context is assembled from it. */
+export interface TranscriptMessage {
+  readonly body: MessageBody
+  readonly tokens: number
+  readonly partial: boolean
+}
+
+export interface Snapshot {
+  readonly run: Run
+  readonly transcript: readonly TranscriptMessage[]
+  /** Milliseconds until the deadline, when it was read. */
+  readonly leftMs: number
+}
+
+export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, sealer: Sealer): Snapshot {
+  const open = (sealed: string): unknown => JSON.parse(Buffer.from(sealer.open(key.tenant, Buffer.from(sealed, 'base64'))).toString())
+  const { run: r } = rows
+  const transcript = rows.messages.map((m): TranscriptMessage => {
+    const body = open(m.body) as MessageBody
+    if (hashBody(body) !== m.hash) throw new Fault('content_damaged', `A message of run ${m.run} does not match its hash.`)
+    return { body, tokens: m.tokens, partial: m.partial }
+  })
+  // the step is open as long as its calls are not answered in the transcript
+  const answered = r.phase === 'planning' || r.phase === 'finalizing'
+  const openRows = answered ? [] : rows.effects.filter((e) => e.step === r.step)
+  const run: Run = {
+    key,
+    session: r.session_id as Run['session'],
+    branch: r.branch,
+    generation: r.generation,
+    user: r.user_id,
+    subject: r.subject_id,
+    permissions: r.permissions,
+    agent: r.agent,
+    release: r.release,
+    status: r.status,
+    wait: r.wait_reason,
+    phase: r.phase,
+    step: r.step,
+    version: r.version,
+    commits: r.commits,
+    eventSeq: r.event_seq,
+    messageSeq: r.message_seq,
+    epoch: r.epoch,
+    attempts: r.attempts,
+    lost: r.attempts > 0 && openRows.length === 0,
+    limits: { steps: r.max_steps, toolCalls: r.max_tool_calls, tokens: r.max_tokens, cost: r.max_cost, attempts: r.max_attempts },
+    used: { toolCalls: r.used_tool_calls, tokens: r.used_tokens, cost: r.used_cost },
+    reserved: { tokens: r.reserved_tokens, cost: r.reserved_cost },
+    cancel: r.cancel_cause,
+    integrity: r.integrity,
+    confidentiality: r.confidentiality,
+    watermarkFrom: r.watermark_from,
+    calls: openRows.map((e) => readCall(e, rows.confirmations, agent, open)),
+    past: rows.effects.map((e) => readPast(e, open)),
+    promptTokens: agent.fixedTokens + rows.messages.reduce((sum, m) => sum + m.tokens, 0),
+    end: r.end_reason,
+    rules: agent.rules,
+  }
+  return { run, transcript, leftMs: rows.deadline_ms }
+}
+
+function readCall(e: EffectRow, confirmations: readonly ConfirmationRow[], agent: Agent, open: (s: string) => unknown): Call {
+  const contract: Contract | undefined = agent.tools.contracts.find((t) => t.name === e.tool && t.version === e.toolVersion)
+  const args = open(e.arguments ?? '') as { raw: string; canonical: string; exposedName: string }
+  const asked = confirmations.filter((c) => c.position === e.position).at(-1)
+  return {
+    position: e.position,
+    callId: e.callId,
+    tool: e.tool,
+    toolVersion: e.toolVersion,
+    exposedName: args.exposedName,
+    level: e.level,
+    approval: e.approval,
+    raw: args.raw,
+    canonical: args.canonical,
+    argumentsHash: e.argumentsHash,
+    fingerprint: e.fingerprint,
+    key: e.key,
+    ends: contract?.ends ?? null,
+    stops: stopsOf(contract),
+    breaker: contract?.breaker ?? DEFAULT_BREAKER,
+    retryByKey: contract?.unknown === 'key',
+    status: e.status,
+    attempt: e.attempt,
+    startedMs: e.startedMs,
+    confirmation: asked ? { id: asked.id, status: statusNow(asked), leftMs: asked.leftMs, resourceVersion: asked.resourceVersion } : null,
+    outcome: e.result === null ? null : (open(e.result) as ToolOutcome),
+  }
+}
+
+/** Late consent is stale consent: an approval that was not used in time counts as expired. */
+const statusNow = (c: ConfirmationRow): CallConfirmation['status'] =>
+  c.status === 'approved' && c.executeMs !== null && c.executeMs <= 0 ? 'expired' : c.status
+
+export const stopsOf = (contract: Contract | undefined): readonly string[] =>
+  Object.entries(contract?.errors ?? {}).flatMap(([code, row]) => (row.reaction === 'stop' ? [code] : []))
+
+function readPast(e: EffectRow, open: (s: string) => unknown): PastCall {
+  const outcome = e.result !== null && e.errorCode !== null ? (open(e.result) as ToolOutcome) : null
+  return { fingerprint: e.fingerprint, error: errorHash({ tool: e.tool, outcome }), outcome }
+}
