@@ -106,6 +106,7 @@ export const FAULTS = {
   tool_failed: row('unclassified', 'replan', 'model', 502, EXIT.failure, 'The tool failed.', 'Try another way or tell the user.'),
   tool_timeout: row('transient', 'replan', 'model', 504, EXIT.timeout, 'The tool did not answer in time.', 'Try later or another way.'),
   result_not_serialisable: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool cannot be stored as JSON.', 'Return plain JSON values from the tool.'),
+  result_invalid: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool does not match its contract.', 'Try another way or tell the user.'),
   unknown_outcome: row('unknown_outcome', 'stop', 'user', 409, EXIT.unknown, 'It is not known whether the action happened.', 'An operator resolves it; it is not repeated.'),
   not_started: row('canceled', 'stop', 'model', 409, EXIT.conflict, 'The call was not started.', 'Nothing happened; decide anew.'),
   repeated_call: row('conflict', 'replan', 'model', 409, EXIT.conflict, 'The same call failed just before and was not executed again.', 'Change the arguments or choose another way.'),

@@ -60,6 +60,13 @@ export interface ErrorClass {
   readonly reaction: Reaction
 }
 
+export interface Waiver {
+  readonly parameters: readonly string[]
+  readonly reason: string
+  /** The last day on which it holds, `YYYY-MM-DD`. */
+  readonly until: string
+}
+
 /** A loaded, frozen, consistent contract. Made by `tool()` or from YAML; never by hand. */
 export interface Contract {
   /** `group.verb`, ASCII. */
@@ -70,6 +77,10 @@ export interface Contract {
   readonly description: string
   /** JSON Schema 2020-12. */
   readonly inputSchema: JsonObject
+  readonly outputSchema: JsonObject | null
+  /** What the schema says against an input; empty when it fits. Paths and rules, no values. */
+  readonly check: (input: JsonObject) => readonly FieldError[]
+  readonly checkResult: (result: Json) => readonly FieldError[]
   /** Hash of everything the model and the gate see of this contract; part of the release. */
   readonly hash: string
   readonly effect: EffectLevel
@@ -86,6 +97,8 @@ export interface Contract {
   readonly errors: { readonly [code: string]: ErrorClass }
   /** The run succeeds with this reason when the call succeeds. */
   readonly ends: 'handed_over' | null
+  /** An operator's dated leave for free shell, SQL or URL parameters (I4). */
+  readonly waiver: Waiver | null
   readonly implementation: Implementation
 }
 
@@ -99,9 +112,12 @@ export interface Implementation {
   readonly probe?: (input: JsonObject, cx: ToolContext) => ProbeOutcome | Promise<ProbeOutcome>
 }
 
-/** The outcome of one call, as it is stored and as the model may read it. */
+/**
+ * The outcome of one call, as it is stored and as the model may read it. `bytes` is the size before truncation;
+ * `mended` says that U+FFFD stands for characters that cannot be stored.
+ */
 export type ToolOutcome =
-  | { readonly ok: true; readonly result: Json; readonly bytes: number; readonly truncated: boolean }
+  | { readonly ok: true; readonly result: Json; readonly bytes: number; readonly truncated: boolean; readonly mended: boolean }
   | { readonly ok: false; readonly error: ErrorEnvelope }
 
 /** B6: the small stable envelope of an error. Never a stack, SQL, host, path or credential. */

@@ -1,0 +1,7 @@
+/** The door `plimsoll/testing`: models without a provider, a provider without a model, and a clock that stands still. */
+export { MISBEHAVIOUR, type Behaviour, type Exchange } from './misbehaviour.ts'
+export { fakeProvider, type FakeProvider, type FakeProviderOptions, type ProviderRequest } from './provider.ts'
+export { recorded, type RecordedMessage } from './recorded.ts'
+export { scripted, type ScriptedOptions } from './scripted.ts'
+export type { Script, ScriptedAnswer, ScriptedCall } from './script.ts'
+export { virtualClock, type VirtualClock } from './virtual-clock.ts'

@@ -1,0 +1,164 @@
+/**
+ * The gateway runs what the gate has let through, inside a time and under a signal.
+ *
+ * J4  a commit that ends in any way but a result or a declared refusal is unknown, never failed
+ * J8  a commit reads its input from the stored bytes that its permit names
+ * K5  a late result is dropped here; it is adopted by key or refused by epoch elsewhere
+ */
+import { hashArguments } from '../kernel/canonical.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { freezeJson, type JsonObject, parseStrict } from '../kernel/json.ts'
+import { checkJson } from '../kernel/plain.ts'
+import type { Permit } from '../gate/decide.ts'
+import type { Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
+import { leavesOpen } from './taxonomy.ts'
+import { declaredError } from './toolerror.ts'
+
+export interface CallOptions {
+  readonly clock: Clock
+  /** Shorter than the contract's when the run has less time left. */
+  readonly timeoutMs?: number
+  /** The restricted log: the only reader of what was thrown. */
+  readonly report?: (contract: Contract, thrown: unknown) => void
+}
+
+export type PlanOutcome =
+  | { readonly ok: true; readonly plan: Plan; readonly resourceVersion: string | null }
+  | { readonly ok: false; readonly error: ErrorEnvelope }
+
+/** `settled` with an error: the provider refused, nothing happened. */
+export type CommitOutcome =
+  | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'unknown'; readonly because: 'timeout' | 'aborted' | 'broken' }
+
+export type ProbeResult =
+  | { readonly happened: true; readonly outcome: ToolOutcome }
+  | { readonly happened: false }
+  | { readonly happened: 'unknown' }
+
+export async function callRead(contract: Contract, input: JsonObject, cx: ToolContext, options: CallOptions): Promise<ToolOutcome> {
+  const { run } = contract.implementation
+  if (!run) return failed(envelope('tool_failed'))
+  const ended = await within(contract, cx, options, (inner) => run(input, inner))
+  if (ended.kind === 'returned') return boundResult(contract, ended.value)
+  return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
+}
+
+/** The plan of an effect and the version of its resource now. Without `plan` the arguments themselves are the plan. */
+export async function callPlan(contract: Contract, input: JsonObject, cx: ToolContext, options: CallOptions): Promise<PlanOutcome> {
+  const { plan, resourceVersion } = contract.implementation
+  const ended = await within(contract, cx, options, async (inner): Promise<unknown> => {
+    const version = (await resourceVersion?.(input, inner)) ?? null
+    const made = (await plan?.(input, inner)) ?? { summary: `${contract.name} version ${contract.version}` }
+    // A plan may leave out what it does not know, in either way of JavaScript.
+    return { plan: Object.fromEntries(Object.entries(made).filter(([, part]) => part !== undefined)), version }
+  })
+  if (ended.kind !== 'returned') {
+    return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
+  }
+  const checked = checkJson(ended.value, { text: 'mend' })
+  const read = checked.ok ? planOf(checked.value as JsonObject) : null
+  return read ?? failed(envelope('result_not_serialisable'))
+}
+
+/** The version of the resource now, or null when the tool has no reader. Any failure refuses (J12). */
+export async function callResourceVersion(
+  contract: Contract,
+  input: JsonObject,
+  cx: ToolContext,
+  options: CallOptions,
+): Promise<{ readonly ok: true; readonly version: string | null } | { readonly ok: false; readonly error: ErrorEnvelope }> {
+  const { resourceVersion } = contract.implementation
+  if (!resourceVersion) return { ok: true, version: null }
+  const ended = await within(contract, cx, options, (inner) => resourceVersion(input, inner))
+  if (ended.kind === 'returned' && typeof ended.value === 'string') return { ok: true, version: ended.value }
+  return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : envelope('tool_failed'))
+}
+
+/** Runs one effect once. The permit is checked against the contract and the call before anything leaves the process. */
+export async function callCommit(contract: Contract, permit: Permit, cx: ToolContext, options: CallOptions): Promise<CommitOutcome> {
+  const { commit } = contract.implementation
+  const input = permittedInput(contract, permit, cx)
+  if (!commit || !input || cx.signal.aborted) return { kind: 'settled', outcome: failed(envelope('not_started')) }
+  const ended = await within(contract, cx, options, (inner) => commit(input, inner))
+  if (ended.kind === 'returned') return { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  if (ended.kind !== 'threw') return { kind: 'unknown', because: ended.kind }
+  const declared = declaredError(contract, ended.thrown)
+  if (!declared || leavesOpen(declared.class)) return { kind: 'unknown', because: 'broken' }
+  return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
+}
+
+/** Asks whether an effect happened. Whatever is not a clear answer is `unknown`. */
+export async function callProbe(contract: Contract, input: JsonObject, cx: ToolContext, options: CallOptions): Promise<ProbeResult> {
+  const { probe } = contract.implementation
+  if (!probe) return { happened: 'unknown' }
+  const ended = await within(contract, cx, options, (inner) => probe(input, inner))
+  const answer = ended.kind === 'returned' ? ended.value : null
+  if (typeof answer !== 'object' || answer === null || !('happened' in answer)) return { happened: 'unknown' }
+  if (answer.happened === true) return { happened: true, outcome: boundEffect(contract, 'result' in answer ? answer.result : null) }
+  return answer.happened === false ? { happened: false } : { happened: 'unknown' }
+}
+
+const failed = (error: ErrorEnvelope): { readonly ok: false; readonly error: ErrorEnvelope } => ({ ok: false, error })
+
+const interrupted = (kind: 'timeout' | 'aborted'): ErrorEnvelope => envelope(kind === 'timeout' ? 'tool_timeout' : 'canceled')
+
+/** The input in the permit's own bytes, or null when the permit is for another call. */
+function permittedInput(contract: Contract, permit: Permit, cx: ToolContext): JsonObject | null {
+  const { name: tool, version } = contract
+  const hash = hashArguments({ tool, version, tenant: cx.actor.tenant, text: permit.canonical })
+  const same =
+    permit.tool === tool &&
+    permit.version === version &&
+    permit.argumentsHash === hash &&
+    permit.effectKey === cx.effectKey &&
+    permit.runId === cx.runId &&
+    permit.step === cx.step &&
+    permit.position === cx.position
+  const parsed = same ? parseStrict(permit.canonical) : null
+  return parsed?.ok === true ? freezeJson(parsed.value as JsonObject) : null
+}
+
+function planOf(value: JsonObject): PlanOutcome | null {
+  const { plan, version } = value as { plan: unknown; version: unknown }
+  if (typeof plan !== 'object' || plan === null || !('summary' in plan) || typeof plan.summary !== 'string') return null
+  if (version !== null && typeof version !== 'string') return null
+  const read = plan as Plan
+  return { ok: true, plan: read, resourceVersion: version ?? read.resourceVersion ?? null }
+}
+
+type Ended =
+  | { readonly kind: 'returned'; readonly value: unknown }
+  | { readonly kind: 'threw'; readonly thrown: unknown }
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'aborted' }
+
+/** Runs `work` until it ends, its time is over or the run's signal aborts. Both outcomes of a late end are consumed. */
+async function within(contract: Contract, cx: ToolContext, options: CallOptions, work: (cx: ToolContext) => unknown): Promise<Ended> {
+  if (cx.signal.aborted) return { kind: 'aborted' }
+  const inner = new AbortController()
+  const done = new AbortController()
+  const called = settle(() => work({ ...cx, signal: inner.signal }))
+  const late = options.clock
+    .sleep(Math.min(options.timeoutMs ?? contract.timeoutMs, contract.timeoutMs), done.signal)
+    .then((): Ended => ({ kind: 'timeout' }), (): Ended => ({ kind: 'aborted' }))
+  const stopped = new Promise<Ended>((resolve) => {
+    cx.signal.addEventListener('abort', () => resolve({ kind: 'aborted' }), { once: true, signal: done.signal })
+  })
+  const ended = await Promise.race([called, stopped, late])
+  done.abort()
+  if (ended.kind === 'aborted') inner.abort(cx.signal.reason)
+  if (ended.kind === 'timeout') inner.abort(new DOMException('The time of the call is over.', 'TimeoutError'))
+  if (ended.kind === 'threw') options.report?.(contract, ended.thrown)
+  return ended
+}
+
+/** Never rejects, whether the implementation throws at once, later, or after everybody has gone. */
+async function settle(work: () => unknown): Promise<Ended> {
+  try {
+    return { kind: 'returned', value: await work() }
+  } catch (thrown) {
+    return { kind: 'threw', thrown }
+  }
+}

@@ -1,0 +1,38 @@
+import type { BreakerLimits, EffectLevel, ParameterRole, Plan, ProbeOutcome, ToolContext, Waiver } from './contract.ts'
+import type { InputOf, SchemaSource } from './standard.ts'
+import type { Taxonomy } from './taxonomy.ts'
+
+/** What an author writes. Everything that is not said has the safe default. */
+export interface ToolSpec<S extends SchemaSource> {
+  /** For the model. */
+  readonly description?: string
+  /** zod 4, another Standard Schema, or JSON Schema 2020-12. */
+  readonly input: S
+  readonly output?: SchemaSource
+  readonly effect: EffectLevel
+  readonly params?: { readonly [name: string]: ParameterRole }
+  /** Default: `auto` for reads, `confirm` above. */
+  readonly approval?: 'auto' | 'confirm'
+  /** Default: the name. */
+  readonly permission?: string
+  /** Default 10 seconds. */
+  readonly timeoutMs?: number
+  /** Default `probe` when there is one; otherwise it must be said. */
+  readonly unknown?: 'key' | 'probe' | 'manual'
+  /** Default five minutes. */
+  readonly confirmationMs?: number
+  /** Default 64 kB. */
+  readonly maxResultBytes?: number
+  readonly breaker?: Partial<BreakerLimits>
+  readonly errors?: Taxonomy
+  readonly ends?: 'handed_over'
+  /** Why a name that sounds irreversible is not. */
+  readonly acknowledge?: string
+  readonly waiver?: Waiver
+  readonly run?: (input: InputOf<S>, cx: ToolContext) => unknown
+  readonly plan?: (input: InputOf<S>, cx: ToolContext) => Plan | Promise<Plan>
+  readonly resourceVersion?: (input: InputOf<S>, cx: ToolContext) => string | Promise<string>
+  readonly commit?: (input: InputOf<S>, cx: ToolContext) => unknown
+  /** Asked by the key of the effect; the arguments come second because few providers need them. */
+  readonly probe?: (cx: ToolContext, input: InputOf<S>) => ProbeOutcome | Promise<ProbeOutcome>
+}
