@@ -1,0 +1,4 @@
+-- Written by `npm run schema` from migrations/: change nothing here.
+
+-- schemas
+grant usage on schema public to public;
