@@ -54,13 +54,20 @@ async function shape(): Promise<Outcome> {
   return built.complaint === null ? program('publint', '--pack', 'false', '--strict') : built
 }
 
+/** The names are enough: `npm run format` mends them. */
+async function format(): Promise<Outcome> {
+  const { complaint } = await program('biome', 'format', '--max-diagnostics=none', '.')
+  const files = complaint?.match(/^\S+(?= format ━)/gm)
+  return { complaint: files ? `run \`npm run format\`: ${files.join(' ')}` : complaint }
+}
+
 /** The longest first. */
 const STEPS: readonly Step[] = [
   { name: 'lint', run: () => program('eslint', '.', '--quiet') },
   { name: 'generated', run: generatedFiles },
   { name: 'types', run: () => program('tsc', '--noEmit', '-p', 'tsconfig.json') },
   { name: 'arrows', run: () => program('depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'test', 'tools') },
-  { name: 'format', run: () => program('biome', 'format', '--max-diagnostics=20', '.') },
+  { name: 'format', run: format },
   { name: 'dead code', run: async () => (HAS_DOOR ? program('knip', '--no-progress') : NO_DOOR) },
   { name: 'package', run: shape },
   {
@@ -69,13 +76,22 @@ const STEPS: readonly Step[] = [
   },
 ]
 
+/** Enough to see what is wrong; the tool itself tells the rest. */
+const MOST_LINES = 40
+
+function excerpt(text: string): string {
+  const lines = text.split('\n')
+  const more = lines.length > MOST_LINES ? [`… ${lines.length - MOST_LINES} more lines`] : []
+  return [...lines.slice(0, MOST_LINES), ...more].map((line) => `         ${line}`).join('\n')
+}
+
 async function timed(step: Step): Promise<boolean> {
   const started = performance.now()
   const outcome = await step.run().catch((error: unknown): Outcome => ({ complaint: String(error) }))
   const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(5)
   const verdict = outcome.complaint === null ? 'ok' : 'FAILED'
   console.log(`${seconds} s  ${step.name.padEnd(10)}  ${verdict}${outcome.note ? `  (${outcome.note})` : ''}`)
-  if (outcome.complaint !== null) console.log(outcome.complaint.replace(/^/gm, '         '))
+  if (outcome.complaint !== null) console.log(excerpt(outcome.complaint))
   return outcome.complaint === null
 }
 
