@@ -5,8 +5,8 @@ const TEST = '\\.test\\.ts$'
 const WORLD = '\\.(store|shell|sql)\\.ts$'
 const PURE = { path: `^src/(kernel|${SLICES})/`, pathNot: [WORLD, TEST] }
 
-/** Packages that compute and do nothing else. A pure file may use no other. */
-const PURE_PACKAGES = 'node_modules/zod/|^crypto$|^node:crypto$'
+/** Packages that compute and do nothing else, see docs/decisions/2026-11-30-packages-of-pure-files.md. */
+const PURE_PACKAGES = 'node_modules/(zod|ajv|ajv-formats|tokenx)/|^(node:)?crypto$'
 
 /** Matches runtime imports only. */
 const atRunTime = { dependencyTypesNot: ['type-only'] }
@@ -83,6 +83,7 @@ module.exports = {
   options: {
     tsPreCompilationDeps: 'specify',
     tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '^dist/' },
   },

@@ -1,9 +1,8 @@
 import { copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { cruise, type ICruiseResult } from 'dependency-cruiser'
-import extractTsConfig from 'dependency-cruiser/config-utl/extract-ts-config'
-import extractConfig from 'dependency-cruiser/config-utl/extract-depcruise-config'
+import { cruise, type ICruiseResult, type IConfiguration } from 'dependency-cruiser'
 import { ESLint } from 'eslint'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -127,14 +126,9 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 async function arrows() {
-  const configuration = await extractConfig(join(folder, '.dependency-cruiser.cjs'))
-  const { options, ...ruleSet } = configuration
-  const result = await cruise(
-    ['src'],
-    { ...options, baseDir: folder, ruleSet, validate: true },
-    {},
-    { tsConfig: extractTsConfig(join(folder, 'tsconfig.json')) },
-  )
+  const load = createRequire(join(folder, 'package.json'))
+  const { options, ...ruleSet } = load('./.dependency-cruiser.cjs') as IConfiguration
+  const result = await cruise(['src'], { ...options, baseDir: folder, ruleSet, validate: true })
   return (result.output as ICruiseResult).summary.violations
 }
 

@@ -17,7 +17,7 @@ create table account (
 );
 create table holder (tenant text not null, id bigint not null, label text not null, primary key (tenant, id));
 create function rise(at bigint[]) returns table (id bigint) language sql return (select 1::bigint);
-set role fixture_owner;
+set local role fixture_owner;
 `
 
 const PORT = `export interface Statement<P, R> {

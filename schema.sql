@@ -1,0 +1,896 @@
+-- Written by `npm run schema` from migrations/: change nothing here.
+
+-- roles
+create role plimsoll_app nologin;
+create role plimsoll_claim nologin;
+create role plimsoll_owner nologin;
+create role plimsoll_step nologin;
+
+-- schemas
+create schema plimsoll authorization postgres;
+grant create, usage on schema plimsoll to plimsoll_owner;
+grant usage on schema plimsoll to plimsoll_app;
+grant usage on schema plimsoll to plimsoll_claim;
+grant usage on schema plimsoll to plimsoll_step;
+grant usage on schema public to public;
+
+-- tables
+
+create table plimsoll.audit (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  run_id text,
+  actor_kind text not null,
+  actor text not null,
+  action text not null,
+  target text not null,
+  outcome text not null,
+  reason text,
+  digest text,
+  created_at timestamp with time zone not null default now(),
+  constraint audit_pkey PRIMARY KEY (tenant_id, id)
+) with ();
+alter table plimsoll.audit enable row level security;
+alter table plimsoll.audit force row level security;
+alter table plimsoll.audit owner to plimsoll_owner;
+create policy batch on plimsoll.audit for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.audit for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert on table plimsoll.audit to plimsoll_step;
+grant insert, select on table plimsoll.audit to plimsoll_app;
+
+create table plimsoll.confirmation (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  session_id text not null,
+  user_id text not null,
+  subject_id text not null,
+  run_id text not null,
+  step integer not null,
+  "position" integer not null,
+  generation bigint not null,
+  tool text not null,
+  tool_version integer not null,
+  params_hash text not null,
+  resource text,
+  resource_version text,
+  plan bytea not null,
+  level text not null,
+  confirmers text[] not null,
+  nonce text not null,
+  status text not null default 'pending'::text,
+  version bigint not null default 1,
+  expires_at timestamp with time zone not null,
+  execute_by timestamp with time zone,
+  decided_by text,
+  decided_at timestamp with time zone,
+  consumed_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint confirmation_pkey PRIMARY KEY (tenant_id, id),
+  constraint confirmation_tenant_id_run_id_step_position_nonce_key UNIQUE (tenant_id, run_id, step, "position", nonce),
+  constraint confirmation_level_check CHECK ((level = ANY (ARRAY['confirm'::text, 'strong_confirm'::text]))),
+  constraint confirmation_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'superseded'::text, 'consumed'::text])))
+) with ();
+alter table plimsoll.confirmation enable row level security;
+alter table plimsoll.confirmation force row level security;
+alter table plimsoll.confirmation owner to plimsoll_owner;
+CREATE INDEX confirmation_open ON plimsoll.confirmation USING btree (tenant_id, created_at) WHERE (status = 'pending'::text);
+create policy batch on plimsoll.confirmation for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.confirmation for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert on table plimsoll.confirmation to plimsoll_step;
+grant select on table plimsoll.confirmation to plimsoll_app;
+grant select (confirmers, decided_by, environment, execute_by, expires_at, id, params_hash, "position", resource_version, run_id, status, step, tenant_id, version) on table plimsoll.confirmation to plimsoll_step;
+grant update (consumed_at, decided_at, decided_by, execute_by, status, version) on table plimsoll.confirmation to plimsoll_step;
+
+create table plimsoll.credential (
+  hash bytea not null,
+  tenant_id text not null,
+  environment text not null,
+  id text not null,
+  kind text not null,
+  user_id text not null,
+  permissions text[] not null default '{}'::text[],
+  created_at timestamp with time zone not null default now(),
+  revoked_at timestamp with time zone,
+  constraint credential_pkey PRIMARY KEY (hash),
+  constraint credential_kind_check CHECK ((kind = ANY (ARRAY['service'::text, 'operator'::text])))
+) with ();
+alter table plimsoll.credential owner to plimsoll_owner;
+grant insert, select on table plimsoll.credential to plimsoll_app;
+grant update (revoked_at) on table plimsoll.credential to plimsoll_app;
+
+create unlogged table plimsoll.delta (
+  tenant_id text not null,
+  run_id text not null,
+  seq bigint not null,
+  environment text not null,
+  generation bigint not null,
+  step integer not null,
+  attempt integer not null,
+  body bytea not null,
+  created_at timestamp with time zone not null default now(),
+  constraint delta_pkey PRIMARY KEY (tenant_id, run_id, seq)
+) with ();
+alter table plimsoll.delta enable row level security;
+alter table plimsoll.delta force row level security;
+alter table plimsoll.delta owner to plimsoll_owner;
+create policy batch on plimsoll.delta for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.delta for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.delta to plimsoll_app;
+
+create table plimsoll.effect (
+  tenant_id text not null,
+  run_id text not null,
+  step integer not null,
+  "position" integer not null,
+  environment text not null,
+  session_id text not null,
+  user_id text not null,
+  subject_id text not null,
+  kind text not null default 'tool'::text,
+  call_id text not null,
+  tool text not null,
+  tool_version integer not null,
+  level text not null,
+  approval text not null,
+  arguments bytea not null,
+  arguments_hash text not null,
+  fingerprint text not null,
+  idempotency_key text not null,
+  status text not null,
+  outcome text,
+  error_code text,
+  result bytea,
+  result_hash text,
+  attempt integer not null default 0,
+  resource text,
+  resource_version text,
+  compensates text,
+  labels jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  settled_at timestamp with time zone,
+  constraint effect_pkey PRIMARY KEY (tenant_id, run_id, step, "position"),
+  constraint effect_approval_check CHECK ((approval = ANY (ARRAY['auto'::text, 'confirm'::text, 'strong_confirm'::text, 'refused'::text]))),
+  constraint effect_check CHECK (((status = 'settled'::text) = (outcome IS NOT NULL))),
+  constraint effect_check1 CHECK (((level = 'read'::text) OR (status = 'intended'::text) OR (approval = 'refused'::text) OR (started_at IS NOT NULL) OR (outcome = 'error'::text))),
+  constraint effect_kind_check CHECK ((kind = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text]))),
+  constraint effect_level_check CHECK ((level = ANY (ARRAY['read'::text, 'write'::text, 'irreversible'::text]))),
+  constraint effect_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'error'::text]))),
+  constraint effect_status_check CHECK ((status = ANY (ARRAY['intended'::text, 'started'::text, 'settled'::text, 'unknown'::text])))
+) with (fillfactor=70);
+alter table plimsoll.effect enable row level security;
+alter table plimsoll.effect force row level security;
+alter table plimsoll.effect owner to plimsoll_owner;
+CREATE INDEX effect_repeats ON plimsoll.effect USING btree (tenant_id, session_id, arguments_hash) WHERE (level = 'irreversible'::text);
+CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, run_id) WHERE (status = 'unknown'::text);
+CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE (level <> 'read'::text);
+create policy batch on plimsoll.effect for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert on table plimsoll.effect to plimsoll_step;
+grant select on table plimsoll.effect to plimsoll_app;
+grant select (approval, arguments_hash, environment, level, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_step;
+grant update (attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status) on table plimsoll.effect to plimsoll_step;
+
+create table plimsoll.event (
+  tenant_id text not null,
+  run_id text not null,
+  seq bigint not null,
+  environment text not null,
+  type text not null,
+  visibility text not null,
+  body bytea not null,
+  created_at timestamp with time zone not null default now(),
+  constraint event_pkey PRIMARY KEY (tenant_id, run_id, seq),
+  constraint event_visibility_check CHECK ((visibility = ANY (ARRAY['user'::text, 'operator'::text])))
+) with ();
+alter table plimsoll.event enable row level security;
+alter table plimsoll.event force row level security;
+alter table plimsoll.event owner to plimsoll_owner;
+create policy batch on plimsoll.event for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.event for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert on table plimsoll.event to plimsoll_step;
+grant select on table plimsoll.event to plimsoll_app;
+
+create table plimsoll.idempotency (
+  tenant_id text not null,
+  caller text not null,
+  key text not null,
+  environment text not null,
+  operation text not null,
+  body_hash text not null,
+  run_id text not null,
+  status integer,
+  response bytea,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint idempotency_pkey PRIMARY KEY (tenant_id, environment, caller, key)
+) with ();
+alter table plimsoll.idempotency enable row level security;
+alter table plimsoll.idempotency force row level security;
+alter table plimsoll.idempotency owner to plimsoll_owner;
+create policy batch on plimsoll.idempotency for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.idempotency for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.idempotency to plimsoll_app;
+grant select (environment, run_id, status, tenant_id) on table plimsoll.idempotency to plimsoll_step;
+grant update (created_at, response, run_id, status) on table plimsoll.idempotency to plimsoll_app;
+grant update (response, status) on table plimsoll.idempotency to plimsoll_step;
+
+create table plimsoll.ledger (
+  tenant_id text not null,
+  run_id text not null,
+  seq bigint not null,
+  environment text not null,
+  level text not null default 'run'::text,
+  parent_run_id text,
+  step integer not null,
+  kind text not null,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  spent_cost bigint not null default 0,
+  tool_calls integer not null default 0,
+  known boolean not null default true,
+  reserved_tokens bigint not null default 0,
+  reserved_cost bigint not null default 0,
+  released_tokens bigint not null default 0,
+  released_cost bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  constraint ledger_pkey PRIMARY KEY (tenant_id, run_id, seq, level),
+  constraint ledger_kind_check CHECK ((kind = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text]))),
+  constraint ledger_level_check CHECK ((level = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])))
+) with ();
+alter table plimsoll.ledger enable row level security;
+alter table plimsoll.ledger force row level security;
+alter table plimsoll.ledger owner to plimsoll_owner;
+create policy batch on plimsoll.ledger for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.ledger for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert on table plimsoll.ledger to plimsoll_step;
+grant select on table plimsoll.ledger to plimsoll_app;
+
+create table plimsoll.message (
+  tenant_id text not null,
+  run_id text not null,
+  seq integer not null,
+  environment text not null,
+  session_id text not null,
+  user_id text not null,
+  subject_id text not null,
+  step integer not null,
+  "position" integer,
+  role text not null,
+  parent_message text,
+  body bytea not null,
+  content_hash text not null,
+  visibility text not null,
+  integrity text not null,
+  confidentiality text not null,
+  origin jsonb not null,
+  partial boolean not null default false,
+  tokens integer not null,
+  created_at timestamp with time zone not null default now(),
+  constraint message_pkey PRIMARY KEY (tenant_id, run_id, seq),
+  constraint message_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text, 'tool'::text]))),
+  constraint message_visibility_check CHECK ((visibility = ANY (ARRAY['user'::text, 'model'::text, 'internal'::text])))
+) with ();
+alter table plimsoll.message enable row level security;
+alter table plimsoll.message force row level security;
+alter table plimsoll.message owner to plimsoll_owner;
+create policy batch on plimsoll.message for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert on table plimsoll.message to plimsoll_step;
+grant select on table plimsoll.message to plimsoll_app;
+
+create table plimsoll.run (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  session_id text not null,
+  branch text not null default 'main'::text,
+  generation bigint not null,
+  user_id text not null,
+  subject_id text not null,
+  permissions text[] not null default '{}'::text[],
+  agent text not null,
+  release text not null,
+  state_version integer not null default 1,
+  parent_run_id text,
+  status text not null,
+  wait_reason text,
+  phase text not null default 'planning'::text,
+  step integer not null default 0,
+  version bigint not null default 1,
+  event_seq bigint not null default 0,
+  message_seq integer not null default 0,
+  commits bigint not null default 0,
+  worker_id text,
+  epoch bigint not null default 0,
+  attempts integer not null default 0,
+  due_at timestamp with time zone not null default now(),
+  progress_at timestamp with time zone,
+  deadline_at timestamp with time zone not null,
+  max_steps integer not null,
+  max_tool_calls integer not null,
+  max_tokens bigint not null,
+  max_cost bigint not null,
+  max_attempts integer not null,
+  used_tool_calls integer not null default 0,
+  used_tokens bigint not null default 0,
+  used_cost bigint not null default 0,
+  reserved_tokens bigint not null default 0,
+  reserved_cost bigint not null default 0,
+  cancel_cause text,
+  integrity text not null default 'user'::text,
+  confidentiality text not null default 'public'::text,
+  watermark_from text,
+  end_reason text,
+  created_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  constraint run_pkey PRIMARY KEY (tenant_id, id),
+  constraint run_cancel_cause_check CHECK ((cancel_cause = ANY (ARRAY['user'::text, 'superseded'::text, 'disconnect'::text, 'operator'::text, 'parent'::text]))),
+  constraint run_check CHECK (((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (end_reason IS NOT NULL))),
+  constraint run_check1 CHECK (((status = 'waiting_confirmation'::text) = (wait_reason IS NOT NULL))),
+  constraint run_check2 CHECK (((status = 'running'::text) = (worker_id IS NOT NULL))),
+  constraint run_environment_check CHECK ((environment ~ '^[a-z0-9_]{1,40}$'::text)),
+  constraint run_max_attempts_check CHECK ((max_attempts > 0)),
+  constraint run_max_cost_check CHECK ((max_cost >= 0)),
+  constraint run_max_steps_check CHECK ((max_steps > 0)),
+  constraint run_max_tokens_check CHECK ((max_tokens > 0)),
+  constraint run_max_tool_calls_check CHECK ((max_tool_calls >= 0)),
+  constraint run_phase_check CHECK ((phase = ANY (ARRAY['planning'::text, 'tool_running'::text, 'awaiting_observation'::text, 'finalizing'::text]))),
+  constraint run_reserved_cost_check CHECK ((reserved_cost >= 0)),
+  constraint run_reserved_tokens_check CHECK ((reserved_tokens >= 0)),
+  constraint run_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text]))),
+  constraint run_tenant_id_check CHECK ((tenant_id ~ '^[a-z0-9_]{1,40}$'::text)),
+  constraint run_used_cost_check CHECK ((used_cost >= 0)),
+  constraint run_used_tokens_check CHECK ((used_tokens >= 0)),
+  constraint run_used_tool_calls_check CHECK ((used_tool_calls >= 0)),
+  constraint run_wait_reason_check CHECK ((wait_reason = ANY (ARRAY['confirmation'::text, 'unknown_effect'::text, 'question'::text, 'timer'::text, 'external'::text])))
+) with (fillfactor=50);
+alter table plimsoll.run enable row level security;
+alter table plimsoll.run force row level security;
+alter table plimsoll.run owner to plimsoll_owner;
+CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, branch, generation) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text]));
+CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE (status = 'running'::text);
+CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE (status = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
+CREATE INDEX run_recent ON plimsoll.run USING btree (tenant_id, created_at DESC, id);
+CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
+create policy batch on plimsoll.run for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL));
+create policy claim on plimsoll.run for update to plimsoll_claim using ((((status = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR ((status = 'running'::text) AND (NOT (EXISTS ( SELECT
+   FROM plimsoll.worker w
+  WHERE ((w.id = run.worker_id) AND (w.lease_until > now())))))))) with check ((status = ANY (ARRAY['queued'::text, 'running'::text])));
+create policy claimable on plimsoll.run for select to plimsoll_claim using ((status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
+create policy tenant on plimsoll.run for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.run to plimsoll_step;
+grant select on table plimsoll.run to plimsoll_app;
+grant select (attempts, branch, created_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
+grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+
+create table plimsoll.session (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  user_id text not null,
+  subject_id text not null,
+  agent text not null,
+  version bigint not null default 1,
+  generation bigint not null default 0,
+  closed_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint session_pkey PRIMARY KEY (tenant_id, id)
+) with (fillfactor=70);
+alter table plimsoll.session enable row level security;
+alter table plimsoll.session force row level security;
+alter table plimsoll.session owner to plimsoll_owner;
+create policy batch on plimsoll.session for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL));
+create policy tenant on plimsoll.session for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.session to plimsoll_step;
+grant select on table plimsoll.session to plimsoll_app;
+grant update (closed_at, generation, version) on table plimsoll.session to plimsoll_step;
+
+create table plimsoll.tenant (
+  id text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint tenant_pkey PRIMARY KEY (id),
+  constraint tenant_id_check CHECK ((id ~ '^[a-z0-9_]{1,40}$'::text))
+) with ();
+alter table plimsoll.tenant owner to plimsoll_owner;
+grant insert, select on table plimsoll.tenant to plimsoll_app;
+
+create table plimsoll.tombstone (
+  tenant_id text not null,
+  kind text not null,
+  id text not null,
+  environment text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint tombstone_pkey PRIMARY KEY (tenant_id, kind, id)
+) with ();
+alter table plimsoll.tombstone enable row level security;
+alter table plimsoll.tombstone force row level security;
+alter table plimsoll.tombstone owner to plimsoll_owner;
+create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant select on table plimsoll.tombstone to plimsoll_app;
+
+create table plimsoll.worker (
+  id text not null,
+  host text not null,
+  pid integer not null,
+  started_at timestamp with time zone not null default now(),
+  lease_until timestamp with time zone not null,
+  constraint worker_pkey PRIMARY KEY (id)
+) with ();
+alter table plimsoll.worker owner to plimsoll_owner;
+grant delete, insert, select, update on table plimsoll.worker to plimsoll_app;
+grant select on table plimsoll.worker to plimsoll_claim;
+grant select on table plimsoll.worker to plimsoll_step;
+
+-- functions
+
+CREATE OR REPLACE FUNCTION plimsoll.cancel(p jsonb, p_keys text[])
+ RETURNS TABLE(n integer, version bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  return query
+  with t as materialized (
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, version int8, cause text, event text))
+      with ordinality as t(tenant, environment, run, version, cause, event, n) order by tenant, run
+  ),
+  u as (
+    update plimsoll.run r set cancel_cause = t.cause, version = r.version + 1, event_seq = r.event_seq + 1
+    from t
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
+      and r.version = t.version and r.status = 'running' and r.cancel_cause is null
+    returning t.n, r.tenant_id, r.environment, r.id, r.version, r.event_seq, t.event
+  ),
+  told as (
+    insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
+    select u.tenant_id, u.id, u.event_seq, u.environment, 'cancel_requested', 'user', decode(u.event, 'base64') from u
+  )
+  select u.n::int, u.version from u;
+  perform set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.cancel(jsonb,text[]) owner to plimsoll_step;
+grant execute on function plimsoll.cancel(jsonb,text[]) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.claim(p_worker text, p_limit integer)
+ RETURNS TABLE(tenant text, environment text, run text, epoch bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
+    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
+  from (
+    select q.tenant_id, q.id from plimsoll.run q
+    where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
+      -- one active generation per branch: a younger one waits until the older has ended
+      and not exists (
+        select from plimsoll.run older
+        where older.tenant_id = q.tenant_id and older.session_id = q.session_id and older.branch = q.branch
+          and older.generation < q.generation and older.status in ('queued', 'running', 'waiting_confirmation'))
+      and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
+    order by q.due_at
+    for update skip locked
+    limit p_limit
+  ) d
+  where r.tenant_id = d.tenant_id and r.id = d.id
+  returning r.tenant_id, r.environment, r.id, r.epoch;
+end $function$;
+alter function plimsoll.claim(text,integer) owner to plimsoll_claim;
+grant execute on function plimsoll.claim(text,integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.decide(p jsonb, p_keys text[])
+ RETURNS TABLE(n integer, outcome text, status text, version bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  t record;
+  v int8;
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  for t in
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, confirmation text, version int8,
+      params_hash text, actor text, actor_kind text, approve boolean, execute_ms int8, audit text, reason text, event text))
+      with ordinality as t(tenant, environment, run, confirmation, version, params_hash, actor, actor_kind, approve,
+        execute_ms, audit, reason, event, n)
+    order by tenant, run
+  loop
+    -- run before confirmation, as COMMIT S does: the same order everywhere, so no deadlock
+    perform from plimsoll.run r where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run for update;
+    update plimsoll.confirmation c set
+      status = case when t.approve then 'approved' else 'rejected' end, version = c.version + 1,
+      decided_by = t.actor, decided_at = now(), execute_by = now() + t.execute_ms * interval '1 millisecond'
+    where c.tenant_id = t.tenant and c.environment = t.environment and c.run_id = t.run and c.id = t.confirmation
+      and c.status = 'pending'
+      and c.expires_at > now()
+      and c.version = t.version
+      and c.params_hash = t.params_hash
+      and t.actor = any (c.confirmers)
+      and exists (select from plimsoll.run r where r.tenant_id = c.tenant_id and r.id = c.run_id
+        and r.status in ('queued', 'running', 'waiting_confirmation') and r.wait_reason is not distinct from
+          case when r.status = 'waiting_confirmation' then 'confirmation' end
+        and r.cancel_cause is null and r.deadline_at > now())
+    returning c.version into v;
+    if found then
+      update plimsoll.run r set version = r.version + 1, event_seq = r.event_seq + 1,
+        status = case when r.status = 'waiting_confirmation' then 'queued' else r.status end,
+        wait_reason = null,
+        due_at = case when r.status = 'waiting_confirmation' then now() else r.due_at end
+      where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run;
+      insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
+      select r.tenant_id, r.id, r.event_seq, r.environment, 'confirmation_decided', 'user', decode(t.event, 'base64')
+      from plimsoll.run r where r.tenant_id = t.tenant and r.id = t.run;
+      insert into plimsoll.audit (tenant_id, id, environment, run_id, actor_kind, actor, action, target, outcome, reason)
+      values (t.tenant, t.audit, t.environment, t.run, t.actor_kind, t.actor, 'confirmation.decide', t.confirmation,
+        case when t.approve then 'approved' else 'rejected' end, t.reason);
+      return query select t.n::int, 'decided'::text, case when t.approve then 'approved' else 'rejected' end, v;
+    else
+      return query
+      select t.n::int,
+        case when c.id is null then 'not_found'
+             when not t.actor = any (c.confirmers) then 'not_permitted'
+             when c.status = 'superseded' then 'superseded'
+             when c.status = 'expired' or (c.status = 'pending' and c.expires_at <= now()) then 'expired'
+             when c.status <> 'pending' then 'already_decided'
+             when c.version <> t.version then 'version'
+             when c.params_hash <> t.params_hash then 'hash'
+             else 'run_closed' end,
+        c.status, c.version
+      from (values (1)) as one
+      left join plimsoll.confirmation c on c.tenant_id = t.tenant and c.environment = t.environment and c.run_id = t.run
+        and c.id = t.confirmation;
+    end if;
+  end loop;
+  perform set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
+grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.load(p_tenant text, p_environment text, p_run text)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  found jsonb;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  select jsonb_build_object(
+    'run', to_jsonb(r) - array['due_at', 'progress_at', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
+    'deadline_ms', floor(extract(epoch from r.deadline_at - now()) * 1000)::int8,
+    'messages', coalesce((
+      select jsonb_agg(jsonb_build_object('run', m.run_id, 'seq', m.seq, 'step', m.step, 'position', m.position, 'role', m.role,
+        'body', encode(m.body, 'base64'), 'hash', m.content_hash, 'visibility', m.visibility, 'integrity', m.integrity,
+        'confidentiality', m.confidentiality, 'origin', m.origin, 'partial', m.partial, 'tokens', m.tokens)
+        order by h.generation, m.seq)
+      from plimsoll.run h join plimsoll.message m on m.tenant_id = h.tenant_id and m.run_id = h.id
+      where h.tenant_id = r.tenant_id and h.session_id = r.session_id and h.branch = r.branch and h.generation <= r.generation), '[]'),
+    'effects', coalesce((
+      select jsonb_agg(jsonb_build_object('step', e.step, 'position', e.position, 'callId', e.call_id, 'tool', e.tool,
+        'toolVersion', e.tool_version, 'level', e.level, 'approval', e.approval, 'argumentsHash', e.arguments_hash,
+        'fingerprint', e.fingerprint, 'key', e.idempotency_key, 'status', e.status, 'outcome', e.outcome,
+        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt,
+        'startedMs', floor(extract(epoch from now() - e.started_at) * 1000)::int8,
+        'arguments', case when e.step = r.step then encode(e.arguments, 'base64') end,
+        'result', case when e.step = r.step or e.outcome = 'error' then encode(e.result, 'base64') end)
+        order by e.step, e.position)
+      from plimsoll.effect e where e.tenant_id = r.tenant_id and e.run_id = r.id), '[]'),
+    'confirmations', coalesce((
+      select jsonb_agg(jsonb_build_object('id', c.id, 'step', c.step, 'position', c.position, 'status', c.status,
+        'paramsHash', c.params_hash, 'resourceVersion', c.resource_version,
+        'leftMs', floor(extract(epoch from c.expires_at - now()) * 1000)::int8,
+        'executeMs', floor(extract(epoch from c.execute_by - now()) * 1000)::int8)
+        order by c.created_at, c.id)
+      from plimsoll.confirmation c where c.tenant_id = r.tenant_id and c.run_id = r.id and c.step = r.step), '[]'))
+  into found
+  from plimsoll.run r where r.tenant_id = p_tenant and r.environment = p_environment and r.id = p_run;
+  perform set_config('app.tenant', '', true), set_config('app.environment', '', true);
+  return found;
+end $function$;
+alter function plimsoll.load(text,text,text) owner to plimsoll_owner;
+grant execute on function plimsoll.load(text,text,text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.reap(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  taken int;
+begin
+  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
+  from (
+    select q.tenant_id, q.id from plimsoll.run q
+    where q.status = 'running'
+      and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
+    for update skip locked
+    limit p_limit
+  ) d
+  where r.tenant_id = d.tenant_id and r.id = d.id;
+  get diagnostics taken = row_count;
+  return taken;
+end $function$;
+alter function plimsoll.reap(integer) owner to plimsoll_claim;
+grant execute on function plimsoll.reap(integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.start(p jsonb, p_keys text[], p_worker text)
+ RETURNS TABLE(n integer, outcome text, version bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  t record;
+  v int8;
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  for t in
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, epoch int8, version int8, step int,
+      position int, arguments_hash text, confirmation text, resource_version text, again boolean, event text))
+      with ordinality as t(tenant, environment, run, epoch, version, step, position, arguments_hash, confirmation,
+        resource_version, again, event, n)
+    order by tenant, run
+  loop
+    update plimsoll.run r set version = r.version + 1, commits = r.commits + 1, event_seq = r.event_seq + 1,
+      phase = 'tool_running', progress_at = now()
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
+      and r.version = t.version
+      and r.status = 'running' and r.worker_id = p_worker and r.epoch = t.epoch
+      and r.cancel_cause is null
+      and r.deadline_at > now()
+      and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
+      and exists (
+        select from plimsoll.effect e
+        where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = t.position
+          and e.arguments_hash = t.arguments_hash
+          and ((e.status in ('started', 'unknown') and t.again)
+            or (e.status = 'intended' and (e.approval = 'auto' or exists (
+                  select from plimsoll.confirmation c
+                  where c.tenant_id = r.tenant_id and c.run_id = r.id and c.step = t.step and c.position = t.position
+                    and c.id = t.confirmation
+                    and c.status = 'approved' and c.execute_by > now()
+                    and c.params_hash = t.arguments_hash
+                    and c.resource_version is not distinct from t.resource_version)))))
+    returning r.version into v;
+    if found then
+      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1
+      where e.tenant_id = t.tenant and e.run_id = t.run and e.step = t.step and e.position = t.position;
+      update plimsoll.confirmation c set status = 'consumed', consumed_at = now(), version = c.version + 1
+      where c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation and c.status = 'approved';
+      insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
+      select r.tenant_id, r.id, r.event_seq, r.environment, 'effect_started', 'user', decode(t.event, 'base64')
+      from plimsoll.run r where r.tenant_id = t.tenant and r.id = t.run;
+      return query select t.n::int, 'started'::text, v;
+    else
+      return query
+      select t.n::int,
+        case when r.id is null or r.status <> 'running' or r.worker_id is distinct from p_worker or r.epoch <> t.epoch
+               or not exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now()) then 'lease_lost'
+             when r.cancel_cause is not null then 'canceled'
+             when r.deadline_at <= now() then 'deadline'
+             when r.version <> t.version then 'conflict'
+             when c.status = 'approved' and c.execute_by <= now() then 'expired'
+             else 'not_approved' end,
+        r.version
+      from (values (1)) as one
+      left join plimsoll.run r on r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
+      left join plimsoll.confirmation c on c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation;
+    end if;
+  end loop;
+  perform set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.start(jsonb,text[],text) owner to plimsoll_step;
+grant execute on function plimsoll.start(jsonb,text[],text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.step(p jsonb, p_keys text[], p_worker text)
+ RETURNS TABLE(n integer, version bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  return query
+  with t as materialized (
+    select * from rows from (jsonb_to_recordset(p) as (
+      tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
+      step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
+      kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, reserved_tokens int8,
+      reserved_cost int8, released_tokens int8, released_cost int8, integrity text, confidentiality text,
+      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb
+    )) with ordinality as t(
+      tenant, environment, run, epoch, version, "from", "to", wait, phase, step, attempts, due_ms, cancel, end_reason, message_seq,
+      event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, reserved_tokens, reserved_cost,
+      released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
+      confirmations, closed, events, n)
+    order by tenant, run
+  ),
+  u as (
+    update plimsoll.run r set
+      status = t."to", wait_reason = t.wait, phase = t.phase, step = t.step, version = r.version + 1,
+      commits = r.commits + (r.status = 'running')::int, event_seq = t.event_seq, message_seq = t.message_seq, attempts = t.attempts, progress_at = now(),
+      worker_id = case when t."to" = 'running' then r.worker_id end,
+      due_at = case when t."to" = 'queued' then now()
+                    when t."to" = 'waiting_confirmation' then coalesce(now() + t.due_ms * interval '1 millisecond', 'infinity')
+                    else r.due_at end,
+      used_tool_calls = r.used_tool_calls + t.tool_calls,
+      used_tokens = r.used_tokens + t.input_tokens + t.output_tokens,
+      used_cost = r.used_cost + t.spent_cost,
+      reserved_tokens = r.reserved_tokens + t.reserved_tokens - t.released_tokens,
+      reserved_cost = r.reserved_cost + t.reserved_cost - t.released_cost,
+      cancel_cause = coalesce(r.cancel_cause, t.cancel),
+      integrity = t.integrity, confidentiality = t.confidentiality, watermark_from = t.watermark_from,
+      end_reason = t.end_reason, ended_at = case when t.end_reason is not null then now() end
+    from t
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
+      and r.version = t.version
+      and r.status = t."from"
+      and (r.status <> 'running' or (r.worker_id = p_worker and r.epoch = t.epoch))
+      and t.step <= r.max_steps
+      and r.used_tool_calls + t.tool_calls <= r.max_tool_calls
+      and (t.reserved_tokens = 0 or r.used_tokens + t.input_tokens + t.output_tokens + r.reserved_tokens
+           - t.released_tokens + t.reserved_tokens <= r.max_tokens)
+      and (t.reserved_cost = 0 or r.used_cost + t.spent_cost + r.reserved_cost - t.released_cost + t.reserved_cost <= r.max_cost)
+    returning t.n, r.tenant_id, r.environment, r.id, r.version, r.session_id, r.user_id, r.subject_id, r.generation, r.parent_run_id
+  ),
+  a as materialized (
+    select u.tenant_id, u.environment, u.id, u.version, u.session_id, u.user_id, u.subject_id, u.generation, u.parent_run_id,
+           t.n, t.step, t.kind, t.input_tokens, t.output_tokens, t.spent_cost, t.tool_calls, t.known, t.reserved_tokens,
+           t.reserved_cost, t.released_tokens, t.released_cost, t.messages, t.effects, t.settled, t.confirmations, t.closed, t.events
+    from u join t using (n)
+  ),
+  said as (
+    insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, position, role,
+      body, content_hash, visibility, integrity, confidentiality, origin, partial, tokens)
+    select a.tenant_id, a.id, m.seq, a.environment, a.session_id, a.user_id, a.subject_id, m.step, m.position, m.role,
+      decode(m.body, 'base64'), m.hash, m.visibility, m.integrity, m.confidentiality, m.origin, m.partial, m.tokens
+    from a cross join lateral jsonb_to_recordset(a.messages) as m (seq int, step int, position int, role text, body text,
+      hash text, visibility text, integrity text, confidentiality text, origin jsonb, partial boolean, tokens int)
+  ),
+  intended as (
+    insert into plimsoll.effect (tenant_id, run_id, step, position, environment, session_id, user_id, subject_id, call_id, tool,
+      tool_version, level, approval, arguments, arguments_hash, fingerprint, idempotency_key, status, outcome, error_code,
+      result, result_hash, settled_at)
+    select a.tenant_id, a.id, e.step, e.position, a.environment, a.session_id, a.user_id, a.subject_id, e.call_id, e.tool,
+      e.tool_version, e.level, e.approval, decode(e.arguments, 'base64'), e.arguments_hash, e.fingerprint, e.key, e.status,
+      e.outcome, e.error_code, decode(e.result, 'base64'), e.result_hash, case when e.status = 'settled' then now() end
+    from a cross join lateral jsonb_to_recordset(a.effects) as e (step int, position int, call_id text, tool text,
+      tool_version int, level text, approval text, arguments text, arguments_hash text, fingerprint text, key text, status text,
+      outcome text, error_code text, result text, result_hash text)
+  ),
+  settled as (
+    update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
+      result = decode(s.result, 'base64'), result_hash = s.result_hash,
+      settled_at = case when s.status = 'settled' then now() end
+    from a cross join lateral jsonb_to_recordset(a.settled) as s (step int, position int, status text, outcome text,
+      error_code text, result text, result_hash text)
+    where e.tenant_id = a.tenant_id and e.run_id = a.id and e.step = s.step and e.position = s.position
+      and e.status <> 'settled'
+  ),
+  asked as (
+    insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
+      generation, tool, tool_version, params_hash, resource, resource_version, plan, level, confirmers, nonce, expires_at)
+    select a.tenant_id, c.id, a.environment, a.session_id, a.user_id, a.subject_id, a.id, c.step, c.position, a.generation,
+      c.tool, c.tool_version, c.params_hash, c.resource, c.resource_version, decode(c.plan, 'base64'), c.level, c.confirmers,
+      c.nonce, now() + c.open_ms * interval '1 millisecond'
+    from a cross join lateral jsonb_to_recordset(a.confirmations) as c (id text, step int, position int, tool text,
+      tool_version int, params_hash text, resource text, resource_version text, plan text, level text, confirmers text[],
+      nonce text, open_ms int8)
+  ),
+  closed as (
+    update plimsoll.confirmation c set status = x.status, version = c.version + 1
+    from a cross join lateral jsonb_to_recordset(a.closed) as x (id text, status text)
+    where c.tenant_id = a.tenant_id and c.run_id = a.id and c.id = x.id and c.status in ('pending', 'approved')
+  ),
+  spent as (
+    insert into plimsoll.ledger (tenant_id, run_id, seq, environment, parent_run_id, step, kind, input_tokens, output_tokens,
+      spent_cost, tool_calls, known, reserved_tokens, reserved_cost, released_tokens, released_cost)
+    select a.tenant_id, a.id, a.version, a.environment, a.parent_run_id, a.step, a.kind, a.input_tokens, a.output_tokens,
+      a.spent_cost, a.tool_calls, a.known, a.reserved_tokens, a.reserved_cost, a.released_tokens, a.released_cost
+    from a where a.kind is not null
+  ),
+  told as (
+    insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
+    select a.tenant_id, a.id, v.seq, a.environment, v.type, v.visibility, decode(v.body, 'base64')
+    from a cross join lateral jsonb_to_recordset(a.events) as v (seq int8, type text, visibility text, body text)
+  )
+  select a.n::int, a.version from a;
+  perform set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.step(jsonb,text[],text) owner to plimsoll_step;
+grant execute on function plimsoll.step(jsonb,text[],text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.submit(p jsonb, p_keys text[])
+ RETURNS TABLE(n integer, outcome text, session_version bigint, generation bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  t record;
+  s record;
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  for t in
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
+      user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
+      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8,
+      reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, event text,
+      response text, status int))
+      with ordinality as t(tenant, environment, session, session_version, user_id, subject, permissions, agent, release, run,
+        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms,
+        reserved_tokens, reserved_cost, body, hash, tokens, replaced, event, response, status, n)
+    order by tenant, run
+  loop
+    if t.session_version is null then
+      insert into plimsoll.session (tenant_id, id, environment, user_id, subject_id, agent)
+      values (t.tenant, t.session, t.environment, t.user_id, t.subject, t.agent) on conflict do nothing;
+    end if;
+    update plimsoll.session x set version = x.version + 1, generation = x.generation + 1
+    where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session and x.closed_at is null
+      and x.version = coalesce(t.session_version, 1)
+    returning x.version, x.generation into s;
+    if not found then
+      return query
+      select t.n::int, case when x.id is null then 'not_found' when x.closed_at is not null then 'closed' else 'version' end,
+        x.version, x.generation
+      from (values (1)) as one
+      left join plimsoll.session x on x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session;
+      continue;
+    end if;
+    update plimsoll.run r set cancel_cause = coalesce(r.cancel_cause, 'superseded'), version = r.version + 1,
+      due_at = case when r.status = 'running' then r.due_at else now() end
+    from jsonb_array_elements_text(t.replaced) as x (id)
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
+      and r.status in ('queued', 'running', 'waiting_confirmation');
+    insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
+      parent_run_id, status, event_seq, message_seq, deadline_at, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
+      reserved_tokens, reserved_cost)
+    values (t.tenant, t.run, t.environment, t.session, s.generation, t.user_id, t.subject, t.permissions, t.agent, t.release,
+      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond', t.max_steps, t.max_tool_calls,
+      t.max_tokens, t.max_cost, t.max_attempts, t.reserved_tokens, t.reserved_cost);
+    insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, role, parent_message,
+      body, content_hash, visibility, integrity, confidentiality, origin, tokens)
+    values (t.tenant, t.run, 1, t.environment, t.session, t.user_id, t.subject, 0, 'user', t.parent_message,
+      decode(t.body, 'base64'), t.hash, 'user', 'user', 'subject', '{"kind":"user"}', t.tokens);
+    insert into plimsoll.ledger (tenant_id, run_id, seq, environment, parent_run_id, step, kind, reserved_tokens, reserved_cost)
+    values (t.tenant, t.run, 1, t.environment, t.parent_run, 0, 'open', t.reserved_tokens, t.reserved_cost);
+    insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
+    values (t.tenant, t.run, 1, t.environment, 'run_queued', 'user', decode(t.event, 'base64'));
+    if t.status is not null then
+      -- the answer to the caller's key is stored with the run, or neither is
+      update plimsoll.idempotency i set status = t.status, response = decode(t.response, 'base64')
+      where i.tenant_id = t.tenant and i.environment = t.environment and i.run_id = t.run and i.status is null;
+      if not found then raise exception using errcode = 'PL001', message = 'idempotency key taken over'; end if;
+    end if;
+    return query select t.n::int, 'created'::text, s.version, s.generation;
+  end loop;
+  perform set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.submit(jsonb,text[]) owner to plimsoll_step;
+grant execute on function plimsoll.submit(jsonb,text[]) to plimsoll_app;
