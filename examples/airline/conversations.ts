@@ -119,7 +119,8 @@ export function countsOf(conversations: readonly Conversation[]): Counts {
     calls: turns.reduce((sum, turn) => sum + turn.calls.length, 0),
     textBesideCall: messages.filter((message) => message.role === 'assistant' && message.tool_calls && message.content)
       .length,
-    conversationsRepeatingIds: conversations.filter(({ turns }) => repeatsId(turns.flatMap(({ calls }) => calls))).length,
+    conversationsRepeatingIds: conversations.filter(({ turns }) => repeatsId(turns.flatMap(({ calls }) => calls)))
+      .length,
     turnsRepeatingIds: turns.filter(({ calls }) => repeatsId(calls)).length,
     longestTurn: Math.max(0, ...turns.map(({ calls }) => calls.length)),
     rewarded: conversations.filter(({ reward }) => reward === 1).length,

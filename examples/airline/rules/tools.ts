@@ -56,7 +56,9 @@ export const RULES: { readonly [name: string]: Rule } = {
     return outcome.startsWith('Error: ') ? refused(world, outcome) : answered(world, outcome)
   }),
   think: rule('read', z.object({ thought: text }), (world) => answered(world, '')),
-  transfer_to_human_agents: rule('read', z.object({ summary: text }), (world) => answered(world, 'Transfer successful')),
+  transfer_to_human_agents: rule('read', z.object({ summary: text }), (world) =>
+    answered(world, 'Transfer successful'),
+  ),
   send_certificate: rule('irreversible', z.object({ user_id: text, amount: z.number() }), sendCertificate),
   book_reservation: rule(
     'irreversible',
