@@ -1,5 +1,5 @@
 /** A conversation's recorded calls, applied to the rules: what the right results, effects and final state are. */
-import type { Json, JsonObject } from '../../src/tool/contract.ts'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
 import type { Conversation } from './conversations.ts'
 import { isWrite, ruleOf } from './rules/tools.ts'
 import { type Base, type Changes, changesOf, type World, worldOf } from './rules/world.ts'

@@ -1,5 +1,5 @@
 /** The product's client of the airline: what the contracts call. One attempt each; no answer is an error, never a guess. */
-import type { Json, JsonObject } from '../../src/tool/contract.ts'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
 
 export interface Vendor {
   call(request: {

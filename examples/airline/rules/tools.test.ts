@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../../src/tool/contract.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
 import type { Answer } from './answer.ts'
 import { ruleOf } from './tools.ts'
 import { type Base, changesOf, type Flight, reservationOf, userOf, type World, worldOf } from './world.ts'

@@ -1,6 +1,7 @@
 /** The fourteen tools by name: what each takes, what it does to a world, and how serious that is. */
 import { z } from 'zod'
-import type { EffectLevel, JsonObject } from '../../../src/tool/contract.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
+import type { EffectLevel } from '../../../src/tool/contract.ts'
 import { type Answer, answered, refused } from './answer.ts'
 import { bookReservation } from './booking.ts'
 import { calculate } from './calculate.ts'

@@ -4,7 +4,7 @@
  * A world is the shared base and the few records that differ from it. A change makes a new world and leaves the old one
  * as it was, so a hundred conversations start from the same base without a copy of it.
  */
-import type { JsonObject } from '../../../src/tool/contract.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
 import { sameValue } from '../value.ts'
 
 export type Cabin = 'basic_economy' | 'economy' | 'business'
