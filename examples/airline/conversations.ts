@@ -7,7 +7,7 @@
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { canonical } from './value.ts'
 
-export type RecordedToolCall = {
+type RecordedToolCall = {
   readonly id: string
   readonly function: { readonly name: string; readonly arguments: string }
 }
@@ -24,7 +24,7 @@ export type RecordedCall = {
   readonly result: string
 }
 
-export type TurnEnd = 'text' | 'transfer' | 'tool_result'
+type TurnEnd = 'text' | 'transfer' | 'tool_result'
 
 export type Turn = {
   readonly user: string
