@@ -5,7 +5,7 @@
  * Cancelling has no key and is executed each time, as at a vendor that offers none.
  */
 import { createHash } from 'node:crypto'
-import type { Json, JsonObject } from '../../src/tool/contract.ts'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
 import { applyCall } from './replay.ts'
 import { isWrite, ruleOf } from './rules/tools.ts'
 import { type Base, type World, worldOf } from './rules/world.ts'

@@ -2,7 +2,11 @@
 import type { RecordedMessage } from './conversations.ts'
 
 export type Answer = RecordedMessage & { readonly role: 'assistant' }
-export type Usage = { readonly prompt_tokens: number; readonly completion_tokens: number; readonly total_tokens: number }
+export type Usage = {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+}
 
 /** Characters of text or arguments in one event: small enough that every call arrives in pieces. */
 const DELTA_CHARACTERS = 40
@@ -16,14 +20,19 @@ type Head = { readonly id: string; readonly model: string }
 /** The recording holds no token counts: a token is taken to be four characters. */
 export function usageOf(promptCharacters: number, answer: Answer): Usage {
   const calls = (answer.tool_calls ?? []).map((call) => call.function.name + call.function.arguments)
-  const [prompt_tokens, completion_tokens] = [promptCharacters, (answer.content ?? '').length + calls.join('').length].map(
-    (characters) => Math.ceil(characters / 4),
-  ) as [number, number]
+  const [prompt_tokens, completion_tokens] = [
+    promptCharacters,
+    (answer.content ?? '').length + calls.join('').length,
+  ].map((characters) => Math.ceil(characters / 4)) as [number, number]
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens }
 }
 
 export function completionOf(head: Head, answer: Answer, usage: Usage): object {
-  const message = { role: 'assistant', content: answer.content, ...(answer.tool_calls && { tool_calls: callsOf(answer) }) }
+  const message = {
+    role: 'assistant',
+    content: answer.content,
+    ...(answer.tool_calls && { tool_calls: callsOf(answer) }),
+  }
   const choices = [{ index: 0, message, finish_reason: finishOf(answer) }]
   return { ...head, object: 'chat.completion', created: CREATED, choices, usage }
 }
@@ -39,7 +48,9 @@ export function writesOf(head: Head, answer: Answer, usage: Usage | null): reado
     ...piecesOf(answer.content ?? '').map((content) => delta({ content })),
     ...callsOf(answer).flatMap((call, index) => [
       delta({ tool_calls: [{ index, ...call, function: { name: call.function.name, arguments: '' } }] }),
-      ...piecesOf(call.function.arguments).map((text) => delta({ tool_calls: [{ index, function: { arguments: text } }] })),
+      ...piecesOf(call.function.arguments).map((text) =>
+        delta({ tool_calls: [{ index, function: { arguments: text } }] }),
+      ),
     ]),
     delta({}, finishOf(answer)),
     ...(usage ? [event({ choices: [], usage })] : []),

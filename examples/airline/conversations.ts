@@ -4,9 +4,10 @@
  * A turn is a user message that the recorded agent answered, with everything up to the next user message: it becomes
  * one run. The last user message of most conversations has no answer; it is the closer and becomes no run.
  */
-import type { JsonObject } from '../../src/tool/contract.ts'
+import type { JsonObject } from '../../src/kernel/json.ts'
+import { canonical } from './value.ts'
 
-export type RecordedToolCall = {
+type RecordedToolCall = {
   readonly id: string
   readonly function: { readonly name: string; readonly arguments: string }
 }
@@ -23,7 +24,7 @@ export type RecordedCall = {
   readonly result: string
 }
 
-export type TurnEnd = 'text' | 'transfer' | 'tool_result'
+type TurnEnd = 'text' | 'transfer' | 'tool_result'
 
 export type Turn = {
   readonly user: string
@@ -101,6 +102,9 @@ export type Counts = {
   readonly conversationsRepeatingIds: number
   readonly turnsRepeatingIds: number
   readonly longestTurn: number
+  /** The most equal calls, and equal refusals, that one run holds. */
+  readonly mostEqualCalls: number
+  readonly mostEqualRefusals: number
   readonly rewarded: number
 }
 
@@ -119,13 +123,25 @@ export function countsOf(conversations: readonly Conversation[]): Counts {
     calls: turns.reduce((sum, turn) => sum + turn.calls.length, 0),
     textBesideCall: messages.filter((message) => message.role === 'assistant' && message.tool_calls && message.content)
       .length,
-    conversationsRepeatingIds: conversations.filter(({ turns }) => repeatsId(turns.flatMap(({ calls }) => calls))).length,
+    conversationsRepeatingIds: conversations.filter(({ turns }) => repeatsId(turns.flatMap(({ calls }) => calls)))
+      .length,
     turnsRepeatingIds: turns.filter(({ calls }) => repeatsId(calls)).length,
     longestTurn: Math.max(0, ...turns.map(({ calls }) => calls.length)),
+    mostEqualCalls: most(turns, ({ name, args }) => `${name} ${canonical(args)}`),
+    mostEqualRefusals: most(turns, ({ name, result }) => (result.startsWith('Error: ') ? `${name} ${result}` : null)),
     rewarded: conversations.filter(({ reward }) => reward === 1).length,
   }
 }
 
 function repeatsId(calls: readonly RecordedCall[]): boolean {
   return new Set(calls.map((call) => call.providerId)).size < calls.length
+}
+
+function most(turns: readonly Turn[], keyOf: (call: RecordedCall) => string | null): number {
+  const counts = turns.flatMap(({ calls }) => {
+    const seen = new Map<string, number>()
+    for (const key of calls.map(keyOf)) if (key !== null) seen.set(key, (seen.get(key) ?? 0) + 1)
+    return [...seen.values()]
+  })
+  return Math.max(0, ...counts)
 }

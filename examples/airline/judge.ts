@@ -80,7 +80,9 @@ function groupedBy<T>(values: readonly T[], keyOf: (value: T) => string): Readon
   return groups
 }
 
-function countsOf(effects: readonly { readonly tool: string; readonly argsHash: string }[]): ReadonlyMap<string, number> {
+function countsOf(
+  effects: readonly { readonly tool: string; readonly argsHash: string }[],
+): ReadonlyMap<string, number> {
   const groups = groupedBy(effects, ({ tool, argsHash }) => `${tool} ${argsHash}`)
   return new Map([...groups].map(([effect, group]) => [effect, group.length]))
 }

@@ -10,7 +10,7 @@ type Line = {
 }
 
 /** One per request. `status` is the HTTP status; `answered` is false where a planted fault swallowed the answer. */
-export type RequestLine = Line & {
+type RequestLine = Line & {
   readonly kind: 'request'
   readonly status: number
   readonly replayed: boolean

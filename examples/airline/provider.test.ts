@@ -30,7 +30,8 @@ describe.skipIf(!present)('the airline as a process', () => {
       linesOf(readFileSync(log, 'utf8')).filter((line) => !conversation || line.conversation === conversation)
     return { ...served, call, lines }
   }
-  const json = async (response: Response | Promise<Response>) => (await (await response).json()) as Record<string, unknown>
+  const json = async (response: Response | Promise<Response>) =>
+    (await (await response).json()) as Record<string, unknown>
 
   // each test has conversations of its own, so they can share one process
   let airline: Awaited<ReturnType<typeof open>>

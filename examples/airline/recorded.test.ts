@@ -28,6 +28,8 @@ describe.skipIf(!present)('the recorded airline', () => {
       conversationsRepeatingIds: 25,
       turnsRepeatingIds: 7,
       longestTurn: 26,
+      mostEqualCalls: 4,
+      mostEqualRefusals: 5,
       rewarded: 31,
     })
   })

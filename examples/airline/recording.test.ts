@@ -19,11 +19,20 @@ const SCRIPT: readonly RecordedMessage[] = [
 ]
 const script = (id: string, messages = SCRIPT) =>
   conversationsOf(JSON.stringify({ id, task: 0, trial: 0, reward: 0, messages }))
-const until = (end: number, messages = SCRIPT): WireMessage[] => [{ role: 'system', content: 'x' }, ...messages.slice(0, end)]
+const until = (end: number, messages = SCRIPT): WireMessage[] => [
+  { role: 'system', content: 'x' },
+  ...messages.slice(0, end),
+]
 
 /** A plain reader of the stream: text, calls by index, finish reason, usage. */
 async function read(response: Response) {
-  const seen = { text: '', calls: [] as { id: string; name: string; args: string }[], finish: '', usage: 0, done: false }
+  const seen = {
+    text: '',
+    calls: [] as { id: string; name: string; args: string }[],
+    finish: '',
+    usage: 0,
+    done: false,
+  }
   const parser = createParser({
     onEvent: ({ data }) => {
       if (data === '[DONE]') {
@@ -68,7 +77,10 @@ describe('the recorded model over HTTP', () => {
       }),
     })
   beforeAll(async () => {
-    const [a, b] = [SCRIPT.with(3, { role: 'assistant', content: 'A' }), SCRIPT.with(3, { role: 'assistant', content: 'B' })]
+    const [a, b] = [
+      SCRIPT.with(3, { role: 'assistant', content: 'A' }),
+      SCRIPT.with(3, { role: 'assistant', content: 'B' }),
+    ]
     const opening = { role: 'user', content: 'same opening' } as const
     recording = await startRecording({
       transcripts: [...script('one'), ...script('a', [opening, ...a]), ...script('b', [opening, ...b])],
@@ -88,20 +100,32 @@ describe('the recorded model over HTTP', () => {
 
   it('O1 values count and spelling does not: key order, 150.0, other call ids, text parts, a quoted sentence', async () => {
     const respelled: WireMessage[] = [
-      { role: 'user', content: [{ type: 'text', text: 'Grüße 👋, ' }, { type: 'text', text: 'look it up' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Grüße 👋, ' },
+          { type: 'text', text: 'look it up' },
+        ],
+      },
       { role: 'assistant', content: 'One moment 🛫', tool_calls: [call('other', 'find', '{ "b":[1,"ü"], "a":1 }')] },
       { role: 'tool', tool_call_id: 'other', content: '{"seats":2,"price":150}' },
     ]
     expect((await ask(respelled)).status).toBe(200)
     const sentences = [SCRIPT[0], { role: 'assistant', content: null, tool_calls: [call('c', 'say', '{}')] }] as const
     const plain = { role: 'tool', tool_call_id: 'c', name: 'say', content: 'Transfer successful' } as const
-    const index = indexHistories(script('s', [...(sentences as unknown as RecordedMessage[]), plain, { role: 'assistant', content: 'ok' }]))
+    const index = indexHistories(
+      script('s', [...(sentences as unknown as RecordedMessage[]), plain, { role: 'assistant', content: 'ok' }]),
+    )
     const quoted = { ...plain, content: '"Transfer successful"' }
     expect(index.find([...(sentences as unknown as WireMessage[]), quoted]).kind).toBe('answer')
   })
 
   it.each<[string, (messages: WireMessage[]) => WireMessage[], string | null]>([
-    ['another result', (m) => m.with(3, { role: 'tool', tool_call_id: 'c1', content: '{"price":151,"seats":2}' }), 'tool'],
+    [
+      'another result',
+      (m) => m.with(3, { role: 'tool', tool_call_id: 'c1', content: '{"price":151,"seats":2}' }),
+      'tool',
+    ],
     ['a result of no call', (m) => m.with(3, { ...SCRIPT[2], tool_call_id: 'c9' } as WireMessage), 'tool'],
     ['another user message', (m) => m.with(1, { role: 'user', content: 'hi' }), 'user'],
     ['a lost message', (m) => m.toSpliced(2, 1), 'tool'],
@@ -174,7 +198,9 @@ describe.skipIf(!present)('the recorded conversations as a model', () => {
         const body = JSON.stringify({ messages: messages.slice(0, at), stream: true })
         const seen = await read(await fetch(`${served.url}/v1/chat/completions`, { method: 'POST', body }))
         expect([id, at, seen.text]).toEqual([id, at, message.content ?? ''])
-        expect(seen.calls.map((one) => one.args)).toEqual((message.tool_calls ?? []).map((one) => one.function.arguments))
+        expect(seen.calls.map((one) => one.args)).toEqual(
+          (message.tool_calls ?? []).map((one) => one.function.arguments),
+        )
         answers++
       }
     }

@@ -41,7 +41,11 @@ type Body = {
 const REFUSALS = {
   differs: { status: 409, code: 'history_differs', message: 'No recording has this history.' },
   ended: { status: 410, code: 'recording_ended', message: 'The recording stops after this history.' },
-  ambiguous: { status: 409, code: 'history_ambiguous', message: 'Several recordings have this history; send X-Conversation.' },
+  ambiguous: {
+    status: 409,
+    code: 'history_ambiguous',
+    message: 'Several recordings have this history; send X-Conversation.',
+  },
   unreadable: { status: 400, code: 'invalid_request', message: 'The body is not a chat completions request.' },
   elsewhere: { status: 404, code: 'not_found', message: 'There is only POST /v1/chat/completions.' },
 } as const
@@ -77,19 +81,36 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (request.method === 'GET' && request.url === '/requests') return sendJson(response, 200, requests)
-  if (request.method !== 'POST' || request.url !== '/v1/chat/completions') return refuse(response, 'elsewhere')
-  const body = await bodyOf(request)
-  if (!Array.isArray(body?.messages)) return refuse(response, 'unreadable')
+  if (request.method === 'GET' && request.url === '/requests') {
+    sendJson(response, 200, requests)
+    return
+  }
+  const asksModel = request.method === 'POST' && request.url === '/v1/chat/completions'
+  const body = asksModel ? await bodyOf(request) : null
+  if (!Array.isArray(body?.messages)) {
+    refuse(response, asksModel ? 'unreadable' : 'elsewhere')
+    return
+  }
   const meant = request.headers['x-conversation']
   const match = index.find(body.messages, typeof meant === 'string' ? meant : body.user)
   requests.push(seenOf(match))
-  if (match.kind !== 'answer') return refuse(response, match.kind)
-  const head = { id: `chatcmpl-${match.conversation}-${match.position}`, model: body.model ?? 'recorded' }
-  const usage = usageOf(JSON.stringify(body.messages).length, match.message)
-  if (body.stream !== true) return sendJson(response, 200, completionOf(head, match.message, usage))
+  if (match.kind === 'answer') await sendAnswer(response, body, match)
+  else refuse(response, match.kind)
+}
+
+async function sendAnswer(
+  response: ServerResponse,
+  body: Body,
+  { conversation, position, message }: Match & { kind: 'answer' },
+): Promise<void> {
+  const head = { id: `chatcmpl-${conversation}-${position}`, model: body.model ?? 'recorded' }
+  const usage = usageOf(JSON.stringify(body.messages).length, message)
+  if (body.stream !== true) {
+    sendJson(response, 200, completionOf(head, message, usage))
+    return
+  }
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-cache' })
-  const pieces = writesOf(head, match.message, body.stream_options?.include_usage === true ? usage : null)
+  const pieces = writesOf(head, message, body.stream_options?.include_usage === true ? usage : null)
   await pipeline(Readable.from(pieces), response)
 }
 

@@ -1,11 +1,11 @@
 /** A conversation's recorded calls, applied to the rules: what the right results, effects and final state are. */
-import type { Json, JsonObject } from '../../src/tool/contract.ts'
+import type { Json, JsonObject } from '../../src/kernel/json.ts'
 import type { Conversation } from './conversations.ts'
 import { isWrite, ruleOf } from './rules/tools.ts'
 import { type Base, type Changes, changesOf, type World, worldOf } from './rules/world.ts'
 import { hashOf, sameValue } from './value.ts'
 
-export type Applied = {
+type Applied = {
   readonly world: World
   readonly result: Json
   /** A write that no rule refused. */
@@ -23,7 +23,7 @@ export function applyCall(world: World, tool: string, args: JsonObject): Applied
   return { world: answer.world, result: answer.result, effect, changed }
 }
 
-export type ReplayedCall = {
+type ReplayedCall = {
   readonly tool: string
   readonly argsHash: string
   readonly recorded: string

@@ -1,4 +1,7 @@
-/** Values of JSON: one text per value, whatever the order of its keys. */
+/**
+ * Values of JSON: one text per value, whatever the order of its keys. Written apart from the runtime's own canonical
+ * form, because a judge that shares code with what it judges shares its faults.
+ */
 import { createHash } from 'node:crypto'
 
 /** Keys sorted by code unit, no blanks. Two values are the same exactly when their texts are. */

@@ -1,5 +1,5 @@
 /** What a tool says and the world after it. A refusal by a rule is a normal result and changes nothing. */
-import type { Json } from '../../../src/tool/contract.ts'
+import type { Json } from '../../../src/kernel/json.ts'
 import type { World } from './world.ts'
 
 export type Answer = { readonly world: World; readonly result: Json; readonly refused: boolean }

@@ -1,7 +1,15 @@
 /** Changes of a reservation: its flights, its bags, its passengers, its end. */
 import { type Answer, answered, refused } from './answer.ts'
 import { BAG_DOLLARS, payForChange, pricedLeg, type WantedFlight } from './pricing.ts'
-import { type Cabin, type Leg, type Passenger, type Reservation, reservationOf, type World, withReservation } from './world.ts'
+import {
+  type Cabin,
+  type Leg,
+  type Passenger,
+  type Reservation,
+  reservationOf,
+  type World,
+  withReservation,
+} from './world.ts'
 
 const NO_RESERVATION = 'Error: reservation not found'
 

@@ -1,5 +1,5 @@
 /** The airports and the flights between them, in the order of the file. */
-import type { Json } from '../../../src/tool/contract.ts'
+import type { Json } from '../../../src/kernel/json.ts'
 import { dayOf, type Flight, type World } from './world.ts'
 
 export const AIRPORTS: Json = {

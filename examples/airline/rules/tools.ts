@@ -1,6 +1,7 @@
 /** The fourteen tools by name: what each takes, what it does to a world, and how serious that is. */
 import { z } from 'zod'
-import type { EffectLevel, JsonObject } from '../../../src/tool/contract.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
+import type { EffectLevel } from '../../../src/tool/contract.ts'
 import { type Answer, answered, refused } from './answer.ts'
 import { bookReservation } from './booking.ts'
 import { calculate } from './calculate.ts'
@@ -56,7 +57,9 @@ export const RULES: { readonly [name: string]: Rule } = {
     return outcome.startsWith('Error: ') ? refused(world, outcome) : answered(world, outcome)
   }),
   think: rule('read', z.object({ thought: text }), (world) => answered(world, '')),
-  transfer_to_human_agents: rule('read', z.object({ summary: text }), (world) => answered(world, 'Transfer successful')),
+  transfer_to_human_agents: rule('read', z.object({ summary: text }), (world) =>
+    answered(world, 'Transfer successful'),
+  ),
   send_certificate: rule('irreversible', z.object({ user_id: text, amount: z.number() }), sendCertificate),
   book_reservation: rule(
     'irreversible',

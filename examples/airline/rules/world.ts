@@ -4,11 +4,11 @@
  * A world is the shared base and the few records that differ from it. A change makes a new world and leaves the old one
  * as it was, so a hundred conversations start from the same base without a copy of it.
  */
-import type { JsonObject } from '../../../src/tool/contract.ts'
+import type { JsonObject } from '../../../src/kernel/json.ts'
 import { sameValue } from '../value.ts'
 
 export type Cabin = 'basic_economy' | 'economy' | 'business'
-export type PerCabin = { readonly [cabin in Cabin]: number }
+type PerCabin = { readonly [cabin in Cabin]: number }
 
 /** A flight on one date. Seats and prices, in dollars, are there only while it is `available`. */
 export type FlightDay = {
@@ -116,7 +116,7 @@ export function withUser(world: World, id: string, user: User): World {
   return { ...world, users: new Map(world.users).set(id, user) }
 }
 
-export type Change<T> = { readonly before: T | null; readonly after: T }
+type Change<T> = { readonly before: T | null; readonly after: T }
 /** The part of a world that differs from its base by value. A kind without a difference is absent. */
 export type Changes = {
   readonly reservations?: { readonly [id: string]: Change<Reservation> }
