@@ -360,7 +360,9 @@ create policy claim on plimsoll.run for update to plimsoll_claim
       or (status = 'running' and not exists (select from plimsoll.worker w where w.id = worker_id and w.lease_until > now())))
   with check (status in ('queued', 'running'));
 
-grant select on all tables in schema plimsoll to plimsoll_app;
+grant select on plimsoll.tenant, plimsoll.worker, plimsoll.credential, plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effect,
+  plimsoll.confirmation, plimsoll.ledger, plimsoll.event, plimsoll.delta, plimsoll.idempotency, plimsoll.audit, plimsoll.tombstone
+  to plimsoll_app;
 grant insert on plimsoll.tenant, plimsoll.credential, plimsoll.audit, plimsoll.idempotency, plimsoll.delta to plimsoll_app;
 grant update (revoked_at) on plimsoll.credential to plimsoll_app;
 grant update (status, response, run_id, created_at) on plimsoll.idempotency to plimsoll_app;
@@ -387,3 +389,4 @@ grant select (tenant_id, id, environment, session_id, branch, generation, agent,
   on plimsoll.run to plimsoll_claim;
 
 reset role;
+grant select on plimsoll.migration to plimsoll_app;

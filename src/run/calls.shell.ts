@@ -30,7 +30,7 @@ export async function runReads(parts: ActParts, work: Work, calls: readonly Call
 async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOutcome> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
-  return callRead(contract, inputOf(call), contextOf(work, call), parts.clock)
+  return callRead(contract, inputOf(call), contextOf(work, call), { clock: parts.clock })
 }
 
 /** The contract, if it is still the one that was judged and this actor may still use it. A failing authoriser refuses. */
@@ -67,7 +67,7 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
       failed.push({ position: call.position, outcome: refused(contract) })
       continue
     }
-    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), parts.clock)
+    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), { clock: parts.clock })
     if (!planned.ok) {
       failed.push({ position: call.position, outcome: { ok: false, error: planned.error } })
       continue
@@ -76,6 +76,7 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
     plans.push({
       position: call.position,
       plan: planned.plan,
+      resourceVersion: planned.resourceVersion,
       repeats,
       confirmation: parts.ids.next('cnf'),
       nonce: Buffer.from(parts.random.bytes(16)).toString('base64url'),

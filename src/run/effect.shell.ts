@@ -9,7 +9,6 @@ import { Fault } from '../kernel/fault.ts'
 import { permitFor } from '../gate/decide.ts'
 import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
-import { boundEffect } from '../tool/outcome.ts'
 import type { ActParts, Acted, Work } from './act.shell.ts'
 import { allowed, contextOf, inputOf } from './calls.shell.ts'
 import { step } from './machine.ts'
@@ -58,7 +57,7 @@ async function perform(parts: ActParts, work: Work, call: Call, contract: Contra
   if (parts.clock.monotonic() >= parts.leaseUntil()) throw new Fault('lease_lost')
   await parts.fault('ext.before')
   const permit = permitFor(work.run, { ...call, status: 'started' })
-  const outcome = await callCommit(permit, contract, contextOf(work, call), parts.clock)
+  const outcome = await callCommit(contract, permit, contextOf(work, call), { clock: parts.clock })
   await parts.fault('ext.replied')
   return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
 }
@@ -66,7 +65,7 @@ async function perform(parts: ActParts, work: Work, call: Call, contract: Contra
 async function isStale(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<boolean | 'failed'> {
   const planned = call.confirmation?.resourceVersion ?? null
   if (planned === null || !contract.implementation.resourceVersion) return false
-  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), parts.clock)
+  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), { clock: parts.clock })
   return now.ok ? now.version !== planned : 'failed'
 }
 
@@ -78,8 +77,8 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: new AbortController().signal }
-    const answer = await callProbe(contract, inputOf(call), cx, parts.clock)
-    if (answer.happened === true) return settled(work.run, call, boundEffect(contract, answer.result))
+    const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock })
+    if (answer.happened === true) return settled(work.run, call, answer.outcome)
     if (answer.happened === 'unknown' && contract.unknown !== 'key') return unknown(work.run, call)
     // without a key, "not there" means nothing while the request of a lost worker may still be on its way
     const wait = contract.timeoutMs - (call.startedMs ?? 0)

@@ -124,7 +124,7 @@ function confirmation(step: number, c: NewConfirmation, seal: Seal) {
     tool_version: c.call.toolVersion,
     params_hash: c.call.argumentsHash,
     resource: plan.resource ?? null,
-    resource_version: plan.resourceVersion ?? null,
+    resource_version: c.resourceVersion,
     plan: seal(shown),
     level: c.level,
     confirmers: c.confirmers,

@@ -9,6 +9,8 @@ import type { Call } from './state.ts'
 export interface PlannedCall {
   readonly position: number
   readonly plan: Plan
+  /** The version of the resource that the plan was made on; null when the tool has no reader. */
+  readonly resourceVersion: string | null
   readonly repeats: string | null
   readonly confirmation: string
   readonly nonce: string

@@ -133,6 +133,7 @@ export function absorbPlans(run: Run, report: Extract<Report, { kind: 'calls_pla
         position: call.position,
         call,
         plan: plan.plan,
+      resourceVersion: plan.resourceVersion,
         repeats: plan.repeats,
         level: call.approval === 'strong_confirm' ? 'strong_confirm' : 'confirm',
         confirmers: report.confirmers,

@@ -40,6 +40,7 @@ export interface NewConfirmation {
   readonly position: number
   readonly call: Call
   readonly plan: Plan
+  readonly resourceVersion: string | null
   /** The key of an earlier effect with equal tool and arguments, which the card must name (J10). */
   readonly repeats: string | null
   readonly level: 'confirm' | 'strong_confirm'
