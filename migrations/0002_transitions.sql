@@ -369,6 +369,29 @@ begin
   perform set_config('app.batch', '', true);
 end $f$;
 
+-- A conversation before its first message.
+create function plimsoll.open_session(p jsonb, p_keys text[])
+returns table (n int)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $f$
+#variable_conflict use_column
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  return query
+  with t as (
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, user_id text, subject text, agent text))
+      with ordinality as t(tenant, environment, session, user_id, subject, agent, n)
+  ),
+  made as (
+    insert into plimsoll.session (tenant_id, id, environment, user_id, subject_id, agent)
+    select t.tenant, t.session, t.environment, t.user_id, t.subject, t.agent from t on conflict do nothing
+    returning tenant_id, id
+  )
+  select t.n::int from t join made on made.tenant_id = t.tenant and made.id = t.session;
+  perform set_config('app.batch', '', true);
+end $f$;
+
 reset role;
 set local role plimsoll_claim;
 
@@ -491,7 +514,7 @@ do $rights$
 declare f text;
 begin
   foreach f in array array['step(jsonb, text[], text)', 'start(jsonb, text[], text)', 'decide(jsonb, text[])', 'cancel(jsonb, text[])',
-    'submit(jsonb, text[])', 'claim(text, text[], int)', 'canceled(text)',
+    'submit(jsonb, text[])', 'open_session(jsonb, text[])', 'claim(text, text[], int)', 'canceled(text)',
     'reap(int)', 'load(text, text, text)'] loop
     if f not like 'load%' then reset role; end if;
     execute 'revoke all on function plimsoll.' || f || ' from public';

@@ -53,6 +53,8 @@ function moveWaiting(run: Run, report: Report): Moved | null {
     case 'confirmation_decided':
       if (run.wait !== 'confirmation') return null
       return { run: { ...run, status: 'queued', wait: null, calls: decideCall(run, report) }, writes: NOTHING }
+    case 'plan_stale':
+      return run.wait === 'confirmation' ? supersede(run, report.position) : null
     case 'unknown_resolved':
       return run.wait === 'unknown_effect' ? resolveUnknown(run, report) : null
     case 'cancel_requested':
@@ -91,6 +93,7 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'ended':
       return endRun(run, report.reason, NOTHING)
     case 'claimed':
+    case 'plan_stale':
     case 'unknown_resolved':
       return null
     default:
@@ -113,6 +116,17 @@ function decideCall(run: Run, report: { readonly position: number; readonly appr
       ? { ...c, confirmation: { ...c.confirmation, status: report.approved ? 'approved' : 'rejected' } }
       : c,
   )
+}
+
+function supersede(run: Run, position: number): Moved | null {
+  const id = run.calls.find((c) => c.position === position)?.confirmation?.id
+  if (id === undefined) return null
+  const told: NewEvent = { seq: run.eventSeq + 1, type: 'confirmation_closed', body: { confirmations: [{ id, outcome: 'superseded' }] } }
+  const calls = run.calls.map((c) => (c.confirmation?.id === id ? { ...c, confirmation: { ...c.confirmation, status: 'superseded' as const } } : c))
+  return {
+    run: { ...run, status: 'queued', wait: null, calls, eventSeq: told.seq },
+    writes: { ...NOTHING, closed: [{ id, status: 'superseded' }], events: [told] },
+  }
 }
 
 const startCall = (run: Run, position: number): Run['calls'] =>

@@ -50,6 +50,8 @@ export type Report =
   | { readonly kind: 'probe_later'; readonly ms: number }
   | { readonly kind: 'parked' }
   | { readonly kind: 'confirmation_decided'; readonly position: number; readonly approved: boolean }
+  /** The resource is not what it was when the plan was made: nobody can agree to this plan any more (J12). */
+  | { readonly kind: 'plan_stale'; readonly position: number }
   | { readonly kind: 'unknown_resolved'; readonly position: number; readonly outcome: ToolOutcome }
   | { readonly kind: 'cancel_requested'; readonly cause: CancelCause }
   | { readonly kind: 'lease_lost' }

@@ -22,3 +22,6 @@ select s.version, s.agent, s.user_id as "user", s.subject_id as subject, s.close
   (select r.id || '.' || r.message_seq from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
     order by r.generation desc limit 1) as "head?"
 from plimsoll.session s where s.tenant_id = :tenant::text and s.id = :session::text;
+
+-- name: openSession
+select n as "n!" from plimsoll.open_session(:sessions::jsonb, :keys::text[]);

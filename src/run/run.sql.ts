@@ -91,3 +91,16 @@ export const before: Statement<BeforeParams, BeforeRow> = {
 from plimsoll.session s where s.tenant_id = $1::text and s.id = $2::text`,
   params: ['tenant', 'session'],
 }
+
+export interface OpenSessionParams {
+  readonly sessions: string
+  readonly keys: readonly (string | null)[]
+}
+export interface OpenSessionRow {
+  readonly n: number
+}
+export const openSession: Statement<OpenSessionParams, OpenSessionRow> = {
+  name: 'run_openSession_3c37e1f2',
+  text: `select n as "n" from plimsoll.open_session($1::jsonb, $2::text[])`,
+  params: ['sessions', 'keys'],
+}

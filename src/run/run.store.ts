@@ -5,7 +5,7 @@ import type { Sealer } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
 import { encodeStep, keyOf, sealWith } from './encode.ts'
-import { before, cancel, load, step, submit } from './run.sql.ts'
+import { before, cancel, load, openSession, step, submit } from './run.sql.ts'
 import type { SnapshotRows } from './snapshot.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Run, RunKey, Status, Phase } from './state.ts'
@@ -43,6 +43,8 @@ export interface RunStore {
   markCanceled(scope: Scope, run: Run, cause: CancelCause): Promise<Applied>
   submit(scope: Scope, submission: Submission): Promise<Submitted>
   before(scope: Scope, session: string): Promise<SessionBefore | null>
+  /** False when the id is taken. */
+  openSession(scope: Scope, session: string, agent: string): Promise<boolean>
 }
 
 export interface SessionBefore {
@@ -113,6 +115,11 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       const [done] = await db.call(submit, { submissions: JSON.stringify([row]), keys })
       if (!done) return { outcome: 'not_found', sessionVersion: null, generation: null }
       return { outcome: done.outcome as Submitted['outcome'], sessionVersion: done.sessionVersion, generation: done.generation }
+    },
+    async openSession(scope, session, agent) {
+      const row = { tenant: scope.tenant, environment: scope.environment, session, user_id: scope.user, subject: scope.subject, agent }
+      const made = await db.call(openSession, { sessions: JSON.stringify([row]), keys: [`${scope.tenant}/${scope.environment}/${session}`] })
+      return made.length > 0
     },
     async before(scope, session) {
       const [row] = await db.read(scope, before, { tenant: scope.tenant, session })

@@ -1,0 +1,169 @@
+/**
+ * What people do to a run from outside: decide a confirmation, cancel, say what became of an unknown effect.
+ *
+ * A2  only these and the loop move a run   J1  nothing that a model holds can decide   J7  cancel stops what has not started
+ */
+import type { Sealer } from '../db/seal.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Fault } from '../kernel/fault.ts'
+import type { ConfirmationId, Ids, RunId } from '../kernel/ids.ts'
+import type { Actor, Scope } from '../kernel/scope.ts'
+import type { ConfirmationStore } from '../gate/confirmation.store.ts'
+import type { ConfirmationView, DecideOutcome } from '../gate/confirmation.ts'
+import { actorOfRun, scopeOf } from '../request/actor.ts'
+import { callResourceVersion } from '../tool/gateway.shell.ts'
+import { boundEffect } from '../tool/outcome.ts'
+import type { ToolOutcome } from '../tool/contract.ts'
+import type { Agent } from './agent.ts'
+import { inputOf } from './calls.shell.ts'
+import { step } from './machine.ts'
+import type { CancelCause } from './reasons.ts'
+import type { Report } from './report.ts'
+import type { RunStore } from './run.store.ts'
+import { refused } from './said.ts'
+import { readSnapshot } from './snapshot.ts'
+import { isFinal, type Run } from './state.ts'
+
+export interface Deciding {
+  readonly runs: RunStore
+  readonly confirmations: ConfirmationStore
+  readonly sealer: Sealer
+  readonly ids: Ids
+  readonly clock: Clock
+  readonly agents: ReadonlyMap<string, Agent>
+}
+
+export interface DecideRequest {
+  readonly confirmation: ConfirmationId
+  readonly approve: boolean
+  readonly paramsHash: string
+  readonly version: number
+  readonly reason: string | null
+}
+
+const MOST_CONFLICTS = 8
+
+/** @throws Fault 404 not_found · 403 permission_denied · 409 already_decided · 410 confirmation_expired · 412 stale_plan or precondition_failed · 422 params_hash_differs */
+export async function decideConfirmation(parts: Deciding, actor: Actor, request: DecideRequest): Promise<ConfirmationView> {
+  const scope = scopeOf(actor)
+  const seen = await parts.confirmations.get(scope, request.confirmation)
+  if (!seen) throw new Fault('not_found')
+  // R6: a service key can do much, but consent is the user's own
+  if (actor.kind !== 'end_user' || !seen.confirmers.includes(actor.user)) throw new Fault('permission_denied')
+  if (request.approve && seen.status === 'pending') await checkResource(parts, scope, seen)
+  const decided = await parts.confirmations.decide(scope, actor, {
+    run: seen.run,
+    confirmation: seen.id,
+    version: request.version,
+    paramsHash: request.paramsHash,
+    approve: request.approve,
+    // consent keeps for as long as it could have been given: after that it is stale
+    executeMs: Math.max(1, seen.expiresAt - seen.createdAt),
+    audit: parts.ids.next('aud'),
+    reason: request.reason,
+  })
+  if (decided.outcome !== 'decided') throw faultOf(decided.outcome, decided.status)
+  const now = await parts.confirmations.get(scope, request.confirmation)
+  return now ?? { ...seen, status: request.approve ? 'approved' : 'rejected' }
+}
+
+function faultOf(outcome: Exclude<DecideOutcome, 'decided'>, status: string | null): Fault {
+  switch (outcome) {
+    case 'not_found':
+      return new Fault('not_found')
+    case 'not_permitted':
+      return new Fault('permission_denied')
+    case 'already_decided':
+      return new Fault('already_decided', `The confirmation was decided before: ${status === 'consumed' ? 'approved, and the action has started' : status}.`)
+    case 'expired':
+      return new Fault('confirmation_expired')
+    case 'superseded':
+      return new Fault('stale_plan')
+    case 'version':
+      return new Fault('precondition_failed')
+    case 'hash':
+      return new Fault('params_hash_differs')
+    case 'run_closed':
+      return new Fault('refused_transition')
+    default:
+      return outcome satisfies never
+  }
+}
+
+/** J12: whoever agrees, agrees to the state that was shown. If the resource moved on, the plan is over for everybody. */
+async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationView): Promise<void> {
+  const found = await snapshot(parts, scope, seen.run)
+  const call = found?.run.calls.find((c) => c.confirmation?.id === seen.id)
+  const contract = call && found?.agent.tools.named(call.tool)
+  if (!found || !call || !contract || seen.resourceVersion === null) return
+  const cx = {
+    actor: actorOfRun(found.run),
+    runId: found.run.key.run,
+    step: found.run.step,
+    position: call.position,
+    effectKey: call.key,
+    signal: new AbortController().signal,
+  }
+  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock })
+  if (!now.ok) throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
+  if (now.version === seen.resourceVersion) return
+  await move(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})
+  throw new Fault('stale_plan')
+}
+
+/** Cancels a run: at once when nobody drives it, else by a mark that its worker sees before anything else starts. */
+export async function cancelRun(parts: Deciding, actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run> {
+  const scope = scopeOf(actor)
+  for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
+    const found = await snapshot(parts, scope, run)
+    if (!found || (actor.kind === 'end_user' && found.run.user !== actor.user)) throw new Fault('not_found')
+    if (version !== null && found.run.version !== version) throw new Fault('precondition_failed')
+    if (isFinal(found.run.status)) throw new Fault('refused_transition', `The run has ended: ${found.run.end}.`)
+    if (found.run.cancel) return found.run
+    const moved = step(found.run, { kind: 'cancel_requested', cause })
+    if ('refused' in moved) throw new Fault('refused_transition')
+    const applied = found.run.status === 'running' ? await parts.runs.markCanceled(scope, found.run, cause) : await parts.runs.commitIdle(scope, found.run, moved)
+    if (applied.applied) return { ...moved.run, version: applied.version }
+    if (version !== null) throw new Fault('precondition_failed')
+  }
+  throw new Fault('conflict')
+}
+
+/** An operator says what became of an effect that nobody could tell. `happened` carries the provider's result. */
+export function resolveEffect(
+  parts: Deciding,
+  actor: Actor,
+  at: { readonly run: RunId; readonly step: number; readonly position: number },
+  said: { readonly happened: true; readonly result: unknown } | { readonly happened: false },
+): Promise<Run> {
+  if (actor.kind !== 'operator') throw new Fault('permission_denied')
+  return move(parts, scopeOf(actor), at.run, (run, agent) => {
+    const call = run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
+    const contract = call && agent.tools.named(call.tool)
+    if (!call || !contract) return null
+    const outcome: ToolOutcome = said.happened ? boundEffect(contract, said.result) : refused('not_started')
+    return { kind: 'unknown_resolved', position: at.position, outcome }
+  })
+}
+
+async function move(parts: Deciding, scope: Scope, run: RunId, report: (run: Run, agent: Agent) => Report | null): Promise<Run> {
+  for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
+    const found = await snapshot(parts, scope, run)
+    if (!found) throw new Fault('not_found')
+    const made = report(found.run, found.agent)
+    const moved = made && step(found.run, made)
+    if (!moved || 'refused' in moved) throw new Fault('refused_transition')
+    const applied = await parts.runs.commitIdle(scope, found.run, moved)
+    if (applied.applied) return { ...moved.run, version: applied.version }
+  }
+  throw new Fault('conflict')
+}
+
+async function snapshot(parts: Deciding, scope: Scope, run: RunId): Promise<{ readonly run: Run; readonly agent: Agent } | null> {
+  const key = { tenant: scope.tenant, environment: scope.environment, run }
+  const rows = await parts.runs.load(key)
+  if (!rows) return null
+  const agent = parts.agents.get(rows.run.agent)
+  if (!agent) throw new Fault('not_found', 'This program does not know the agent of the run.')
+  return { run: readSnapshot(rows, key, agent, parts.sealer).run, agent }
+}

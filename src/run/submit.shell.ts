@@ -1,0 +1,114 @@
+/**
+ * A message opens a run, or is refused before anything is stored.
+ *
+ * A3  the conversation's version decides between two tabs   A4  what a newer message does to an active run is the agent's policy
+ * A13 the answer to the caller's key is stored with the run, or neither is   Q1  the first model call is paid for here
+ */
+import { Fault } from '../kernel/fault.ts'
+import type { Ids, RunId, SessionId } from '../kernel/ids.ts'
+import type { Actor } from '../kernel/scope.ts'
+import { scopeOf } from '../request/actor.ts'
+import type { Agent } from './agent.ts'
+import { reserve } from './budget.ts'
+import { hashBody } from './encode.ts'
+import type { RunStore, SessionBefore, Submitted } from './run.store.ts'
+import { tokensOf } from './said.ts'
+import type { MessageBody } from './writes.ts'
+
+export interface SubmitRequest {
+  readonly agent: string
+  readonly text: string
+  /** Absent: a new conversation. */
+  readonly session?: SessionId
+  /** What the caller has seen of the conversation: its version, or the id of its last message. One of them decides. */
+  readonly sessionVersion?: number
+  readonly parentMessage?: string
+  /** The run that the caller's idempotency key has claimed. */
+  readonly claimed?: { readonly run: RunId; readonly status: number }
+}
+
+export interface SubmitResult {
+  readonly run: RunId
+  readonly session: SessionId
+  readonly sessionVersion: number
+  readonly generation: number
+  /** Id of the user's message. */
+  readonly message: string
+}
+
+export interface Submitting {
+  readonly runs: RunStore
+  readonly ids: Ids
+  readonly agents: ReadonlyMap<string, Agent>
+}
+
+/** A message longer than this is a document, and belongs into an artifact. */
+const MOST_CHARACTERS = 100_000
+
+export async function submitMessage(parts: Submitting, actor: Actor, request: SubmitRequest): Promise<SubmitResult> {
+  const scope = scopeOf(actor)
+  const agent = parts.agents.get(request.agent)
+  if (!agent) throw new Fault('not_found', `There is no agent "${request.agent}".`)
+  checkText(request.text)
+  const before = request.session ? await parts.runs.before(scope, request.session) : null
+  if (request.session) checkConversation(actor, agent, request, before)
+
+  const run = request.claimed?.run ?? parts.ids.next('run')
+  const session = request.session ?? parts.ids.next('ses')
+  const body: MessageBody = { role: 'user', text: request.text }
+  const tokens = tokensOf(request.text)
+  const paid = reserve({ limits: agent.limits, rules: agent.rules }, { tokens: 0, cost: 0 }, agent.fixedTokens + (before?.tokens ?? 0) + tokens)
+  // a run that cannot even ask once is made all the same: it ends with its reason, where everybody looks for it
+  const reservation = paid.ok ? paid.reservation : { tokens: 0, cost: 0 }
+  const message = `${run}.1`
+  const result = (done: Submitted): SubmitResult => ({ run, session, message, sessionVersion: done.sessionVersion ?? 1, generation: done.generation ?? 1 })
+  const done = await parts.runs.submit(scope, {
+    key: { tenant: scope.tenant, environment: scope.environment, run },
+    session,
+    sessionVersion: request.session ? (before?.version ?? 1) : null,
+    replaced: agent.onMessage === 'replace' ? (before?.active ?? []).map((r) => r.run) : [],
+    body,
+    event: { message: 1 },
+    response: request.claimed ? { status: request.claimed.status, body: { run, session, message } } : null,
+    fields: {
+      permissions: actor.permissions,
+      agent: agent.name,
+      release: agent.release,
+      parent_message: before?.head ?? null,
+      max_steps: agent.limits.steps,
+      max_tool_calls: agent.limits.toolCalls,
+      max_tokens: agent.limits.tokens,
+      max_cost: agent.limits.cost,
+      max_attempts: agent.limits.attempts,
+      deadline_ms: Math.round(agent.seconds * 1000),
+      reserved_tokens: reservation.tokens,
+      reserved_cost: reservation.cost,
+      hash: hashBody(body),
+      tokens,
+    },
+  })
+  if (done.outcome === 'created') return result(done)
+  if (done.outcome === 'not_found') throw new Fault('not_found')
+  throw new Fault(done.outcome === 'closed' ? 'refused_transition' : 'precondition_failed')
+}
+
+function checkText(text: string): void {
+  if (text.length > MOST_CHARACTERS) throw new Fault('input_too_large', `A message has at most ${MOST_CHARACTERS} characters.`)
+  if (text.trim() === '') throw invalid('The message is empty.')
+  if (text.includes('\0') || !text.isWellFormed()) throw invalid('The message holds a NUL character or half a surrogate pair.')
+}
+
+const invalid = (message: string): Fault => new Fault('invalid_request', message, { errors: [{ path: '/text', message }] })
+
+function checkConversation(actor: Actor, agent: Agent, request: SubmitRequest, before: SessionBefore | null): void {
+  // an end user of another conversation learns nothing, not even that it exists
+  if (!before || (actor.kind === 'end_user' && before.user !== actor.user)) throw new Fault('not_found')
+  if (before.closed) throw new Fault('refused_transition', 'The conversation is closed.')
+  if (before.agent !== request.agent) throw new Fault('conflict', `The conversation belongs to the agent "${before.agent}".`)
+  if (request.sessionVersion === undefined && request.parentMessage === undefined && before.head !== null)
+    throw new Fault('precondition_required', 'Send `If-Match` with the version of the conversation, or `parent_message_id`.')
+  if (request.sessionVersion !== undefined && request.sessionVersion !== before.version) throw new Fault('precondition_failed')
+  if (request.parentMessage !== undefined && request.parentMessage !== before.head) throw new Fault('precondition_failed')
+  if (before.active.length > 0 && agent.onMessage === 'reject')
+    throw new Fault('conflict', 'A run of this conversation is still active, and the agent takes one message at a time.')
+}
