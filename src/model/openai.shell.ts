@@ -133,7 +133,6 @@ async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<Mod
     for (;;) {
       const { done, value } = await reader.read()
       const isOver = yield* interpret(eventsIn(value), chunks)
-      if (isOver) await release(reader)
       if (isOver || done) return
     }
   } finally {
@@ -175,10 +174,4 @@ function eventDecoder(): (bytes: Uint8Array | undefined) => readonly StreamEvent
     }
     return events.splice(0)
   }
-}
-
-/** Reads the end of the body if it is already here, so that the connection can serve the next request. */
-async function release(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  const soon = new Promise((resolve) => setImmediate(resolve))
-  await Promise.race([reader.read().catch(() => {}), soon])
 }
