@@ -3,7 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { judgeProtocol, type ProtocolCase } from './protocol.ts'
 
-const made = (name: string, raw = ''): ProtocolCase => ({ id: 'x', surface: 'protocol', name, raw, verdict: 'not_success' })
+const made = (name: string, raw = ''): ProtocolCase => ({
+  id: 'x',
+  surface: 'protocol',
+  name,
+  raw,
+  verdict: 'not_success',
+})
 
 describe('the judge of protocol cases', () => {
   it.each([
@@ -34,7 +40,10 @@ describe('the judge of protocol cases', () => {
   })
 })
 
-const file = join(process.env['PLIMSOLL_DATA'] ?? join(import.meta.dirname, '../../../shared/data'), 'bad-inputs/cases.json')
+const file = join(
+  process.env['PLIMSOLL_DATA'] ?? join(import.meta.dirname, '../../../shared/data'),
+  'bad-inputs/cases.json',
+)
 describe.skipIf(!existsSync(file))(`the protocol cases of ${file}`, () => {
   it('B3 each case that must be no success is none', () => {
     const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: ProtocolCase[] }

@@ -38,15 +38,25 @@ const FAULTS: readonly { readonly words: RegExp; readonly streams: readonly (rea
   },
   {
     words: /content[ _-]?filter|filtered|content policy/,
-    streams: [[text, finish('content_filter')], [...call(0, 'a', '{}'), finish('content_filter')]],
+    streams: [
+      [text, finish('content_filter')],
+      [...call(0, 'a', '{}'), finish('content_filter')],
+    ],
   },
   {
     words: /\blength\b|max[ _-]?(?:output[ _-]?)?tokens|output limit/,
-    streams: [[text, finish('length')], [...call(0, 'a', '{}'), finish('length')], [...call(0, 'a', half), finish('length')]],
+    streams: [
+      [text, finish('length')],
+      [...call(0, 'a', '{}'), finish('length')],
+      [...call(0, 'a', half), finish('length')],
+    ],
   },
   {
     words: /(?:missing|without|no|empty)\b.*\b(?:id|name)\b/,
-    streams: [[...call(0, '', '{}'), finish('tool_calls')], [...call(0, 'a', '{}', ''), finish('tool_calls')]],
+    streams: [
+      [...call(0, '', '{}'), finish('tool_calls')],
+      [...call(0, 'a', '{}', ''), finish('tool_calls')],
+    ],
   },
   {
     words: /(?:missing|null|unattribut\w*|ambiguous|orphan\w*)\b.*\b(?:index|fragment|delta)|fragment/,
@@ -61,8 +71,13 @@ const FAULTS: readonly { readonly words: RegExp; readonly streams: readonly (rea
     streams: [[...call(0, 'a', `{"x":"${'y'.repeat(300_000)}"}`), finish('tool_calls')]],
   },
   {
-    words: /(?:truncated|incomplete|cut|half|unclosed|partial)\b.*\b(?:arguments?|args|json|call)|(?:arguments?|args|json|call)\b.*\b(?:truncated|incomplete|cut|half|unclosed|partial)/,
-    streams: [[...call(0, 'a', half), finish('tool_calls')], [...call(0, 'a', half), finish('stop')], call(0, 'a', half)],
+    words:
+      /(?:truncated|incomplete|cut|half|unclosed|partial)\b.*\b(?:arguments?|args|json|call)|(?:arguments?|args|json|call)\b.*\b(?:truncated|incomplete|cut|half|unclosed|partial)/,
+    streams: [
+      [...call(0, 'a', half), finish('tool_calls')],
+      [...call(0, 'a', half), finish('stop')],
+      call(0, 'a', half),
+    ],
   },
   {
     words: /(?:only|just)\b.*\breasoning|reasoning\b.*\bonly/,
@@ -77,21 +92,29 @@ const FAULTS: readonly { readonly words: RegExp; readonly streams: readonly (rea
     streams: [[text, finish('tool_calls')]],
   },
   {
-    words: /malformed|garbage|corrupt|damaged|invalid (?:chunk|event|json|utf)|not json|error (?:event|part)|mid-?stream/,
-    streams: [[text, damage, finish('stop')], [...call(0, 'a', '{}'), damage, finish('tool_calls')]],
+    words:
+      /malformed|garbage|corrupt|damaged|invalid (?:chunk|event|json|utf)|not json|error (?:event|part)|mid-?stream/,
+    streams: [
+      [text, damage, finish('stop')],
+      [...call(0, 'a', '{}'), damage, finish('tool_calls')],
+    ],
   },
   {
-    words: /cut|reset|broken|closed|disconnect|drop|half|ends? (?:early|without)|without (?:a )?(?:finish|end|done)|no (?:finish|end|done)|missing (?:finish|end|done)/,
+    words:
+      /cut|reset|broken|closed|disconnect|drop|half|ends? (?:early|without)|without (?:a )?(?:finish|end|done)|no (?:finish|end|done)|missing (?:finish|end|done)/,
     streams: [[text], call(0, 'a', '{}')],
   },
   {
     words: /finish|unknown reason|\bother\b|\berror\b/,
-    streams: [[text, finish('other')], [text, finish('error')]],
+    streams: [
+      [text, finish('other')],
+      [text, finish('error')],
+    ],
   },
 ]
 
 /** `as_expected`, or a sentence that says what went wrong. Judges `not_success`; other verdicts have tests of their own. */
-export function judgeProtocol(given: ProtocolCase): 'as_expected' | string {
+export function judgeProtocol(given: ProtocolCase): string {
   if (given.verdict !== 'not_success') return `the verdict ${given.verdict} is not one of this judge`
   const broken = HEALTHY.find((parts) => !isAccepted(parts))
   if (broken !== undefined) return 'a healthy stream was refused'
@@ -101,5 +124,6 @@ export function judgeProtocol(given: ProtocolCase): 'as_expected' | string {
   return fault.streams.some(isAccepted) ? 'the damaged stream was accepted' : 'as_expected'
 }
 
-const assemble = (parts: readonly ModelPart[]): ModelAnswer => close(parts.reduce(absorb, openAnswer()), { aborted: false })
+const assemble = (parts: readonly ModelPart[]): ModelAnswer =>
+  close(parts.reduce(absorb, openAnswer()), { aborted: false })
 const isAccepted = (parts: readonly ModelPart[]): boolean => assemble(parts).kind !== 'bad'

@@ -4,6 +4,7 @@ import { Fault } from '../kernel/fault.ts'
 import { systemClock, systemRandom } from '../kernel/system.shell.ts'
 import type { MISBEHAVIOUR } from '../testing/misbehaviour.ts'
 import { fakeProvider, type FakeProvider } from '../testing/provider.ts'
+import { scripted } from '../testing/scripted.ts'
 import { aiSdk } from './aisdk.shell.ts'
 import { attempt, type AttemptResult } from './attempt.shell.ts'
 import { openAICompatible } from './openai.shell.ts'
@@ -223,8 +224,8 @@ describe('the own adapter, where it is stricter', () => {
   })
 
   it('Q1 the connection is kept for the next request', async () => {
-    const fresh = await fakeProvider()
-    const model = openAICompatible({ baseUrl: `${fresh.baseUrl}/`, model: 'well' })
+    const fresh = await fakeProvider({ models: { chatty: scripted(() => ({ text: 'a text of several deltas' })) } })
+    const model = openAICompatible({ baseUrl: `${fresh.baseUrl}/`, model: 'chatty' })
     for (let n = 0; n < 6; n += 1) await ask(model)
     expect(fresh.requests.length).toBe(6)
     // Fetch opens a second one while the first is being given back.

@@ -5,7 +5,7 @@
  * T6  tools that the provider runs itself are refused
  */
 import { Fault } from '../kernel/fault.ts'
-import type { Json, JsonObject } from '../tool/contract.ts'
+import type { Json, JsonObject } from '../kernel/json.ts'
 import type { ProviderNote } from './aisdk-prompt.ts'
 import { failureOfEvent, failureOfThrown } from './failure.ts'
 import type { FinishReason, ModelPart } from './port.ts'
@@ -25,11 +25,31 @@ export interface PartReader {
 const SILENT = new Set(['stream-start', 'raw', 'source', 'ping', 'tool-input-end'])
 
 export function partReader(nowMs: number): PartReader {
-  const blocks = new Map<string, { text: string; metadata: JsonObject | null }>()
-  const openCalls = new Map<string, string>()
-  let callCount = 0
+  const block = blockReader()
+  const call = callReader()
+  const read = (part: Fields): readonly ModelPart[] => {
+    const type = text(part['type'])
+    if (SILENT.has(type)) return []
+    if (/^(?:text|reasoning)-(?:start|delta|end)$/.test(type)) return block(part)
+    if (/^tool-(?:input-start|input-delta|call)$/.test(type)) return call(part)
+    switch (type) {
+      case 'response-metadata':
+        return [{ kind: 'response', ...optional('model', part['modelId']), ...optional('id', part['id']) }]
+      case 'finish':
+        return finish(part)
+      case 'error':
+        return failed(part['error'], nowMs)
+      default:
+        return [damaged('a part of a kind that is not known')]
+    }
+  }
+  return { read }
+}
 
-  const block = (part: Fields): readonly ModelPart[] => {
+/** Text and reasoning: deltas at once, and at the end of a block what the provider remarked on it. */
+function blockReader(): (part: Fields) => readonly ModelPart[] {
+  const blocks = new Map<string, { text: string; metadata: JsonObject | null }>()
+  return (part) => {
     const [on = '', phase = ''] = text(part['type']).split('-')
     const key = `${on} ${text(part['id'])}`
     const known = blocks.get(key) ?? { text: '', metadata: null }
@@ -42,59 +62,36 @@ export function partReader(nowMs: number): PartReader {
     if (metadata === null) return []
     return [note(on === 'reasoning' ? { on, text: known.text, metadata } : { on: 'text', metadata })]
   }
+}
 
-  const openCall = (id: string): string => {
-    const key = `${callCount++}`
+/** Calls arrive streamed and then whole, or only whole; an id that comes again is another call, and the assembly refuses both. */
+function callReader(): (part: Fields) => readonly ModelPart[] {
+  const openCalls = new Map<string, string>()
+  let count = 0
+  const open = (id: string): string => {
+    const key = `${count++}`
     openCalls.set(id, key)
     return key
   }
-
-  const call = (part: Fields): readonly ModelPart[] => {
-    if (part['providerExecuted'] === true) return [damaged('a tool that the provider runs itself')]
+  const whole = (part: Fields): readonly ModelPart[] => {
     const id = text(part['toolCallId'])
-    const key = openCalls.get(id) ?? openCall(id)
-    // A second call with this id is another call, and the assembly refuses both.
+    const key = openCalls.get(id) ?? open(id)
     openCalls.delete(id)
     if (typeof part['input'] !== 'string') return [damaged('arguments that are no text')]
     const metadata = mergeMetadata(null, part['providerMetadata'])
-    const whole: ModelPart = { kind: 'call', key, call: { id, name: text(part['toolName']), arguments: part['input'] } }
-    return metadata === null ? [whole] : [whole, note({ on: 'call', callId: id, metadata })]
+    const call: ModelPart = { kind: 'call', key, call: { id, name: text(part['toolName']), arguments: part['input'] } }
+    return metadata === null ? [call] : [call, note({ on: 'call', callId: id, metadata })]
   }
-
-  const read = (part: Fields): readonly ModelPart[] => {
-    const type = text(part['type'])
-    if (SILENT.has(type)) return []
-    switch (type) {
-      case 'response-metadata':
-        return [{ kind: 'response', ...optional('model', part['modelId']), ...optional('id', part['id']) }]
-      case 'text-start':
-      case 'text-delta':
-      case 'text-end':
-      case 'reasoning-start':
-      case 'reasoning-delta':
-      case 'reasoning-end':
-        return block(part)
-      case 'tool-input-start': {
-        const id = text(part['id'])
-        return [{ kind: 'call_open', key: openCall(id), id, name: text(part['toolName']) }]
-      }
-      case 'tool-input-delta': {
-        const key = openCalls.get(text(part['id']))
-        return key === undefined
-          ? [damaged('arguments of a call that is not open')]
-          : [{ kind: 'call_delta', key, delta: text(part['delta']) }]
-      }
-      case 'tool-call':
-        return call(part)
-      case 'finish':
-        return finish(part)
-      case 'error':
-        return failed(part['error'], nowMs)
-      default:
-        return [damaged('a part of a kind that is not known')]
-    }
+  return (part) => {
+    if (part['providerExecuted'] === true) return [damaged('a tool that the provider runs itself')]
+    if (part['type'] === 'tool-call') return whole(part)
+    const id = text(part['id'])
+    if (part['type'] === 'tool-input-start')
+      return [{ kind: 'call_open', key: open(id), id, name: text(part['toolName']) }]
+    const key = openCalls.get(id)
+    if (key === undefined) return [damaged('arguments of a call that is not open')]
+    return [{ kind: 'call_delta', key, delta: text(part['delta']) }]
   }
-  return { read }
 }
 
 const note = (value: ProviderNote): ModelPart => ({ kind: 'reasoning_state', value })

@@ -3,7 +3,7 @@
  *
  * T1  what a provider attached to reasoning, calls and text goes back with them, unread
  */
-import type { Json, JsonObject } from '../tool/contract.ts'
+import type { Json, JsonObject } from '../kernel/json.ts'
 import { parseBody } from './failure.ts'
 import type { ModelMessage } from './port.ts'
 

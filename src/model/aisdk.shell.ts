@@ -5,7 +5,7 @@
  */
 import { Fault } from '../kernel/fault.ts'
 import { systemClock } from '../kernel/system.shell.ts'
-import type { JsonObject } from '../tool/contract.ts'
+import type { JsonObject } from '../kernel/json.ts'
 import { partReader } from './aisdk-parts.ts'
 import { promptOf } from './aisdk-prompt.ts'
 import { failureOfThrown } from './failure.ts'
@@ -49,8 +49,7 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     try {
       const { stream: parts } = await model.doStream(callOf(request, signal, options))
       const reader = partReader(systemClock.now())
-      for await (const part of parts)
-        yield* reader.read(part as { readonly type: string; readonly [field: string]: unknown })
+      for await (const part of parts) yield* reader.read({ ...part })
     } catch (error) {
       // First of all: the SDK reports our own abort as a failed API call.
       signal.throwIfAborted()

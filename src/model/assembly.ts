@@ -5,7 +5,7 @@
  * K3  usage that was not reported is unknown, never 0
  * Q1  what a stream may make us hold is bounded; the attempt closes the stream as soon as `damage` is set
  */
-import type { Json } from '../tool/contract.ts'
+import type { Json } from '../kernel/json.ts'
 import { completeness } from './completeness.ts'
 import type { BadAnswer, FinishReason, ModelAnswer, ModelCall, ModelPart, Usage } from './port.ts'
 
@@ -127,16 +127,13 @@ function withinLimits(state: Assembly): Assembly {
 
 /** BR-041: some providers repeat the same count in every event, so the last value of a field wins; nothing is added up. */
 function mergeUsage(known: Usage, reported: Usage): Usage {
-  const merged: { -readonly [K in keyof Usage]: Usage[K] } = { ...known }
-  for (const field of ['input', 'output', 'cached', 'reasoning'] as const) {
-    const value = reported[field]
-    if (value === undefined) continue
-    delete merged[field]
-    if (Number.isInteger(value) && value >= 0 && value <= ABSURD_TOKENS) merged[field] = value
-    else merged.suspect = true
-  }
-  return merged
+  const counts = Object.entries({ ...known, ...reported }).filter(([, value]) => isCount(value))
+  const isSuspect = known.suspect === true || !Object.values(reported).every(isCount)
+  return { ...(Object.fromEntries(counts) as Usage), ...(isSuspect ? { suspect: true } : {}) }
 }
+
+const isCount = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= ABSURD_TOKENS
 
 /**
  * The stream is over. `aborted`: it was closed from our side or broke, so that its text is a partial at most.

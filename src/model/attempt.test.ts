@@ -35,8 +35,13 @@ function deaf(streams: readonly ((release: (part: ModelPart) => void, end: () =>
   const stream = async function* (): AsyncGenerator<ModelPart> {
     const waiting: (ModelPart | null)[] = []
     let wake = (): void => {}
-    const push = (item: ModelPart | null): void => void (waiting.push(item), wake())
-    streams[requests++]?.(push, () => push(null))
+    const push = (item: ModelPart | null): void => {
+      waiting.push(item)
+      wake()
+    }
+    streams[requests++]?.(push, () => {
+      push(null)
+    })
     for (;;) {
       const next = waiting.shift()
       if (next === null) return
@@ -166,9 +171,19 @@ describe('repeating an attempt', () => {
 
 describe('time', () => {
   it('K1 a silent attempt is left and repeated', async () => {
-    const scene = begin(deaf([() => {}, (release, end) => (release(text('Hi')), release(stop), end())]), {
-      idleMs: 1000,
-    })
+    const scene = begin(
+      deaf([
+        () => {},
+        (release, end) => {
+          release(text('Hi'))
+          release(stop)
+          end()
+        },
+      ]),
+      {
+        idleMs: 1000,
+      },
+    )
     await scene.clock.advance(999)
     expect(scene.seen).toEqual([])
     await scene.clock.advance(2000)
@@ -199,7 +214,14 @@ describe('time', () => {
 
   it('K1 the deadline ends a stream that goes on', async () => {
     const clock = virtualClock()
-    const scene = begin(deaf([(release) => release(text('a'))]), { clock, deadlineMs: clock.now() + 5000 })
+    const scene = begin(
+      deaf([
+        (release) => {
+          release(text('a'))
+        },
+      ]),
+      { clock, deadlineMs: clock.now() + 5000 },
+    )
     await clock.advance(7000)
     expect(await scene.result).toMatchObject({ fault: { code: 'budget_exceeded' }, partial: { text: 'a' } })
   })

@@ -64,9 +64,9 @@ export function failureOfThrown(error: unknown, nowMs: number): Failure {
     const status = link['statusCode']
     if (typeof status === 'number' && status >= 300) return failureOfApiCall(status, link, nowMs)
   }
-  const byName = links.map((link) => CODE_OF_NAME[String(link['name'])]).find((code) => code !== undefined)
+  const byName = links.map((link) => CODE_OF_NAME[textOf(link['name'])]).find((code) => code !== undefined)
   if (byName !== undefined) return { code: byName }
-  const codes = links.map((link) => String(link['code'] ?? ''))
+  const codes = links.map((link) => textOf(link['code']))
   if (codes.some((code) => /CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code))) return { code: 'model_unclassified' }
   const isBroken = codes.some((code) => NETWORK_CODE.test(code)) || links.some(isBrokenConnection)
   return { code: isBroken ? 'model_transient' : 'model_unclassified' }
@@ -78,7 +78,7 @@ const NETWORK_CODE =
 /** What fetch throws, which has no code of its own, and a failed call of the AI SDK with a success status or none. */
 const isBrokenConnection = (link: Link): boolean =>
   link['name'] === 'AI_APICallError' ||
-  (link['name'] === 'TypeError' && /^(?:fetch failed|terminated|network error)/i.test(String(link['message'])))
+  (link['name'] === 'TypeError' && /^(?:fetch failed|terminated|network error)/i.test(textOf(link['message'])))
 
 const CODE_OF_NAME: { readonly [name: string]: ModelFaultCode } = {
   AI_LoadAPIKeyError: 'model_auth',
@@ -97,7 +97,7 @@ const CODE_OF_NAME: { readonly [name: string]: ModelFaultCode } = {
 function failureOfApiCall(status: number, link: Link, nowMs: number): Failure {
   const headers = isLink(link['responseHeaders']) ? link['responseHeaders'] : {}
   const retryAfterMs = parseRetryAfter((name) => (typeof headers[name] === 'string' ? headers[name] : null), nowMs)
-  return failureOfStatus(status, parseBody(String(link['responseBody'] ?? '')), retryAfterMs)
+  return failureOfStatus(status, parseBody(textOf(link['responseBody'])), retryAfterMs)
 }
 
 /** JSON where it is JSON, else the text: error pages of gateways are not worth a second failure. */
@@ -108,6 +108,8 @@ export function parseBody(text: string): unknown {
     return text
   }
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 type Link = { readonly [field: string]: unknown }
 const isLink = (value: unknown): value is Link => typeof value === 'object' && value !== null

@@ -1,5 +1,5 @@
 /** The request of the chat completions dialect. Ids of calls go out as they were recorded: they may repeat between turns. */
-import type { Json, JsonObject } from '../tool/contract.ts'
+import type { Json, JsonObject } from '../kernel/json.ts'
 import type { ModelMessage, ModelRequest } from './port.ts'
 
 export interface RequestShape {

@@ -4,10 +4,10 @@
  * B5  one request per call: no retry, no redirect
  * B6  neither the key nor the URL is in any error
  */
-import { createParser, type EventSourceMessage, type ParseError } from 'eventsource-parser'
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { Fault } from '../kernel/fault.ts'
 import { systemClock } from '../kernel/system.shell.ts'
-import type { JsonObject } from '../tool/contract.ts'
+import type { JsonObject } from '../kernel/json.ts'
 import {
   failureOfEvent,
   failureOfStatus,
@@ -16,7 +16,7 @@ import {
   parseRetryAfter,
   type Failure,
 } from './failure.ts'
-import { chunkReader } from './openai-chunks.ts'
+import { chunkReader, type ChunkReader } from './openai-chunks.ts'
 import { requestBody, type RequestShape } from './openai-request.ts'
 import { isPrice } from './price.ts'
 import type { Model, ModelPart, ModelRequest, Price } from './port.ts'
@@ -115,8 +115,9 @@ async function readStart(response: Response, limit: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0
-  if (response.body === null) return text
-  for await (const piece of response.body) {
+  const body: ReadableStream<Uint8Array> | null = response.body
+  if (body === null) return text
+  for await (const piece of body) {
     text += decoder.decode(piece.subarray(0, limit - bytes), { stream: true })
     bytes += piece.byteLength
     if (bytes >= limit) break
@@ -125,49 +126,52 @@ async function readStart(response: Response, limit: number): Promise<string> {
 }
 
 async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ModelPart> {
-  const events: (EventSourceMessage | ParseError)[] = []
-  const parser = createParser({
-    maxBufferSize: EVENT_CHARS,
-    onEvent: (event) => events.push(event),
-    // An unknown field would be a delta whose `data:` was damaged on the way.
-    onError: (error) => (error.type === 'invalid-retry' ? undefined : events.push(error)),
-  })
-  const decode = utf8Decoder()
+  const eventsIn = eventDecoder()
   const chunks = chunkReader()
   const reader = body.getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
-      const text = decode(value)
-      if (text === null) return yield { kind: 'damaged', detail: 'bytes that are no UTF-8' }
-      parser.feed(text)
-      for (const event of events.splice(0)) {
-        if (event instanceof Error) return yield { kind: 'damaged', detail: 'a line that is no event' }
-        if (event.data === '[DONE]') return await release(reader)
-        if (event.event === 'error') throw new Fault(failureOfEvent(parseBody(event.data)).code)
-        yield* chunks.read(event.data)
-      }
-      if (done) return
+      const isOver = yield* interpret(eventsIn(value), chunks)
+      if (isOver || done) return
     }
   } finally {
     await reader.cancel().catch(() => {})
   }
 }
 
-/** Returns `null` for bytes that are no UTF-8: a replacement character would be damage that nobody sees. */
-function utf8Decoder(): (bytes: Uint8Array | undefined) => string | null {
+/** Returns true at the end mark; what stands behind it is not read. */
+function* interpret(events: readonly StreamEvent[], chunks: ChunkReader): Generator<ModelPart, boolean> {
+  for (const event of events) {
+    if (event === 'damaged') yield { kind: 'damaged', detail: 'bytes that are no event' }
+    else if (event.data === '[DONE]') return true
+    else if (event.event === 'error') throw new Fault(failureOfEvent(parseBody(event.data)).code)
+    else yield* chunks.read(event.data)
+  }
+  return false
+}
+
+type StreamEvent = EventSourceMessage | 'damaged'
+
+/** The events that become whole with these bytes; `undefined` bytes are the end. */
+function eventDecoder(): (bytes: Uint8Array | undefined) => readonly StreamEvent[] {
+  const events: StreamEvent[] = []
+  const parser = createParser({
+    maxBufferSize: EVENT_CHARS,
+    onEvent: (event) => void events.push(event),
+    // An unknown field would be a delta whose `data:` was damaged on the way.
+    onError: (error) => {
+      if (error.type !== 'invalid-retry') events.push('damaged')
+    },
+  })
+  // Fatal: a replacement character would be damage that nobody sees.
   const decoder = new TextDecoder('utf-8', { fatal: true })
   return (bytes) => {
     try {
-      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+      parser.feed(bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true }))
     } catch {
-      return null
+      events.push('damaged')
     }
+    return events.splice(0)
   }
-}
-
-/** Reads the end of the body if it is already here, so that the connection can serve the next request. */
-async function release(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  const soon = new Promise((resolve) => setImmediate(resolve))
-  await Promise.race([reader.read().catch(() => {}), soon])
 }

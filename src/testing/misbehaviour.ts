@@ -1,7 +1,7 @@
 /** What real providers and gateways have been seen to do, each under a name that a request asks for as its `model`. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { JsonObject } from '../tool/contract.ts'
+import type { JsonObject } from '../kernel/json.ts'
 import { chunk, fragment, usageChunk, type WireRequest } from './provider-wire.ts'
 
 export interface Exchange {

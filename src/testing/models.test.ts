@@ -10,9 +10,14 @@ import { fakeProvider } from './provider.ts'
 import { recorded, type RecordedMessage } from './recorded.ts'
 import { scripted } from './scripted.ts'
 
-const ask = async (model: Model, messages: readonly ModelMessage[], tools: ModelRequest['tools'] = []): Promise<ModelAnswer> => {
+const ask = async (
+  model: Model,
+  messages: readonly ModelMessage[],
+  tools: ModelRequest['tools'] = [],
+): Promise<ModelAnswer> => {
   let state = openAnswer()
-  for await (const part of model.stream({ messages, tools, maxOutputTokens: 100 }, new AbortController().signal)) state = absorb(state, part)
+  for await (const part of model.stream({ messages, tools, maxOutputTokens: 100 }, new AbortController().signal))
+    state = absorb(state, part)
   return close(state, { aborted: false })
 }
 const user = (text: string): ModelMessage => ({ role: 'user', text })
@@ -21,7 +26,10 @@ describe('a scripted model', () => {
   it('O1 uses up a list request by request and refuses after its end', async () => {
     const model = scripted([{ text: 'one' }, { calls: [{ name: 'q', arguments: { x: 1 } }] }, { fault: 'model_auth' }])
     expect(await ask(model, [user('a')])).toMatchObject({ kind: 'final', text: 'one' })
-    expect(await ask(model, [user('a')])).toMatchObject({ kind: 'calls', calls: [{ id: 'call_0_0', name: 'q', arguments: '{"x":1}' }] })
+    expect(await ask(model, [user('a')])).toMatchObject({
+      kind: 'calls',
+      calls: [{ id: 'call_0_0', name: 'q', arguments: '{"x":1}' }],
+    })
     await expect(ask(model, [user('a')])).rejects.toMatchObject({ code: 'model_auth' })
     await expect(ask(model, [user('a')])).rejects.toMatchObject({ code: 'model_invalid_request' })
   })
@@ -36,7 +44,10 @@ describe('a scripted model', () => {
   it('O1 small deltas never cut a character in two', async () => {
     const text = '🚀'.repeat(40) + '审批流程a🚀'.repeat(10)
     const deltas: string[] = []
-    for await (const part of scripted([{ text }]).stream({ messages: [], tools: [], maxOutputTokens: 1 }, new AbortController().signal)) {
+    for await (const part of scripted([{ text }]).stream(
+      { messages: [], tools: [], maxOutputTokens: 1 },
+      new AbortController().signal,
+    )) {
       if (part.kind === 'text') deltas.push(part.delta)
     }
     expect(deltas.join('')).toBe(text)
@@ -45,7 +56,9 @@ describe('a scripted model', () => {
   })
 
   it('Q1 usage is estimated unless it is given', async () => {
-    expect((await ask(scripted([{ text: 'Hello' }]), [user('审批流程'.repeat(25))])).usage.input).toBeGreaterThanOrEqual(100)
+    expect(
+      (await ask(scripted([{ text: 'Hello' }]), [user('审批流程'.repeat(25))])).usage.input,
+    ).toBeGreaterThanOrEqual(100)
     expect((await ask(scripted([{ text: 'Hello', usage: { input: 3 } }]), [])).usage).toEqual({ input: 3 })
   })
 
@@ -55,7 +68,10 @@ describe('a scripted model', () => {
 
   it('K1 stops between two deltas', async () => {
     const stop = new AbortController()
-    const parts = scripted([{ text: 'a long text of several deltas' }]).stream({ messages: [], tools: [], maxOutputTokens: 1 }, stop.signal)
+    const parts = scripted([{ text: 'a long text of several deltas' }]).stream(
+      { messages: [], tools: [], maxOutputTokens: 1 },
+      stop.signal,
+    )
     const reader = parts[Symbol.asyncIterator]()
     await reader.next()
     stop.abort('stop')
@@ -73,15 +89,27 @@ describe('the refund script', () => {
     return [wish, { role: 'assistant', text: answer.text, calls: answer.calls }]
   }
   const after = async (result: object): Promise<ModelAnswer> =>
-    ask(model, [...(await propose()), { role: 'tool', callId: 'call_0_0', name: 'orders_refund', text: JSON.stringify(result) }], tools)
+    ask(
+      model,
+      [...(await propose()), { role: 'tool', callId: 'call_0_0', name: 'orders_refund', text: JSON.stringify(result) }],
+      tools,
+    )
 
   it('O1 proposes the refund of the order that the user named', async () => {
-    expect(await ask(model, [wish], tools)).toMatchObject({ kind: 'calls', calls: [{ name: 'orders_refund', arguments: '{"orderId":"1042","cents":1200}' }] })
-    expect(await ask(model, [user('Refund $7.50 of order 2001')], tools)).toMatchObject({ calls: [{ arguments: '{"orderId":"2001","cents":750}' }] })
+    expect(await ask(model, [wish], tools)).toMatchObject({
+      kind: 'calls',
+      calls: [{ name: 'orders_refund', arguments: '{"orderId":"1042","cents":1200}' }],
+    })
+    expect(await ask(model, [user('Refund $7.50 of order 2001')], tools)).toMatchObject({
+      calls: [{ arguments: '{"orderId":"2001","cents":750}' }],
+    })
   })
 
   it('O1 asks when nothing says which order', async () => {
-    expect(await ask(model, [user('hello')], tools)).toMatchObject({ kind: 'final', text: expect.stringContaining('1042') })
+    expect(await ask(model, [user('hello')], tools)).toMatchObject({
+      kind: 'final',
+      text: expect.stringContaining('1042'),
+    })
   })
 
   it.each([
@@ -108,7 +136,10 @@ describe('a recorded model', () => {
 
   it('O1 finds its answer by the number of messages, whatever rules stand before them', async () => {
     const model = recorded(conversation)
-    expect(await ask(model, [{ role: 'system', text: 's' }, user('hi')])).toMatchObject({ kind: 'calls', calls: [{ id: 'c' }] })
+    expect(await ask(model, [{ role: 'system', text: 's' }, user('hi')])).toMatchObject({
+      kind: 'calls',
+      calls: [{ id: 'c' }],
+    })
     expect(await ask(model, [user('hi'), called, result])).toMatchObject({ kind: 'final', text: 'bye' })
   })
 
@@ -125,7 +156,10 @@ describe('a recorded model', () => {
   })
 })
 
-const transcripts = join(process.env['PLIMSOLL_DATA'] ?? join(import.meta.dirname, '../../../shared/data'), 'airline/transcripts.jsonl')
+const transcripts = join(
+  process.env['PLIMSOLL_DATA'] ?? join(import.meta.dirname, '../../../shared/data'),
+  'airline/transcripts.jsonl',
+)
 describe.skipIf(!existsSync(transcripts))(`recorded conversations of ${transcripts} over real HTTP`, () => {
   it('O1 each answer of the model arrives as it was recorded', { timeout: 30_000 }, async () => {
     for await (const line of createInterface({ input: createReadStream(transcripts) })) {
@@ -136,11 +170,21 @@ describe.skipIf(!existsSync(transcripts))(`recorded conversations of ${transcrip
       const history: ModelMessage[] = []
       for (const message of messages) {
         if (message.role === 'user') history.push(user(message.content ?? ''))
-        else if (message.role === 'tool') history.push({ role: 'tool', callId: message.tool_call_id ?? '', name: message.name ?? '', text: message.content ?? '' })
+        else if (message.role === 'tool')
+          history.push({
+            role: 'tool',
+            callId: message.tool_call_id ?? '',
+            name: message.name ?? '',
+            text: message.content ?? '',
+          })
         else if (message.role === 'assistant') {
           const answer = await ask(model, history)
           const calls = (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }))
-          expect(answer).toMatchObject(calls.length > 0 ? { kind: 'calls', text: message.content ?? '', calls } : { kind: 'final', text: message.content })
+          expect(answer).toMatchObject(
+            calls.length > 0
+              ? { kind: 'calls', text: message.content ?? '', calls }
+              : { kind: 'final', text: message.content },
+          )
           history.push({ role: 'assistant', text: answer.text, calls })
         }
       }

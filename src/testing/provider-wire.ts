@@ -1,6 +1,6 @@
 /** The server's side of the chat completions dialect: requests in, chunks out. */
 import type { ModelMessage, ModelPart, ModelRequest } from '../model/port.ts'
-import type { Json, JsonObject } from '../tool/contract.ts'
+import type { Json, JsonObject } from '../kernel/json.ts'
 import type { RecordedMessage } from './recorded.ts'
 
 export interface WireRequest {

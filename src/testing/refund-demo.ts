@@ -1,6 +1,6 @@
 /** The built-in script of the quick start: a customer asks for a refund, the model proposes it and reports what became of it. */
 import type { ModelMessage, ModelRequest } from '../model/port.ts'
-import type { Json } from '../tool/contract.ts'
+import type { Json } from '../kernel/json.ts'
 import type { ScriptedAnswer } from './script.ts'
 
 const DEFAULT_CENTS = 1_200

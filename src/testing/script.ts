@@ -2,7 +2,7 @@
 import type { FaultCode } from '../kernel/fault.ts'
 import type { ModelMessage, ModelPart, ModelRequest, Usage } from '../model/port.ts'
 import { estimateTokens } from '../model/usage.ts'
-import type { Json } from '../tool/contract.ts'
+import type { Json } from '../kernel/json.ts'
 
 export interface ScriptedCall {
   readonly name: string

@@ -19,7 +19,10 @@ export function virtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
 
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error)
+      if (signal?.aborted) {
+        reject(signal.reason as Error)
+        return
+      }
       const onAbort = (): void => {
         sleeping.delete(sleeper)
         reject(signal?.reason as Error)
