@@ -1,0 +1,28 @@
+/**
+ * Who listens in this process. A hint and nothing more: the truth is in the event log, and a listener that misses a hint
+ * finds it there at its next look.
+ */
+export interface Hub {
+  /** Something of this run was committed, or a piece of its answer arrived. */
+  notify(run: string): void
+  /** Returns how to stop listening. */
+  listen(run: string, heard: () => void): () => void
+}
+
+export function hub(): Hub {
+  const listeners = new Map<string, Set<() => void>>()
+  return {
+    notify(run) {
+      for (const heard of listeners.get(run) ?? []) heard()
+    },
+    listen(run, heard) {
+      const of = listeners.get(run) ?? new Set()
+      listeners.set(run, of)
+      of.add(heard)
+      return () => {
+        of.delete(heard)
+        if (of.size === 0) listeners.delete(run)
+      }
+    },
+  }
+}
