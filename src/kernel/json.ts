@@ -110,7 +110,7 @@ export function utf8Length(text: string): number {
 /** Freezes the value and everything in it. */
 export function freezeJson<T extends Json>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    for (const member of Object.values(value)) freezeJson(member as Json)
+    for (const member of Object.values(value)) freezeJson(member)
     Object.freeze(value)
   }
   return value
@@ -194,7 +194,7 @@ function scanValue(c: Cursor, depth: number): Json {
 
 function scanObject(c: Cursor, depth: number): JsonObject {
   if (depth > Math.min(c.bounds.depth, DEEPEST)) throw new Refused('too_deep', c)
-  const object: Record<string, Json> = Object.create(null)
+  const object = Object.create(null) as Record<string, Json>
   c.at++
   skipSpace(c)
   if (accept(c, '}')) return object

@@ -99,14 +99,14 @@ function copyArray(c: Copying, array: readonly unknown[]): Json[] {
 }
 
 function copyObject(c: Copying, object: object): JsonObject {
-  const prototype = Object.getPrototypeOf(object)
+  const prototype = Object.getPrototypeOf(object) as object | null
   // By shape and not by identity: an object of another realm is as plain as ours.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) throw new NotPlain('is not a plain object')
   if (Object.prototype.toString.call(object) !== '[object Object]') throw new NotPlain('is not a plain object')
   if (Object.getOwnPropertySymbols(object).length > 0) throw new NotPlain('has a symbol as key')
   const keys = Object.keys(object)
   if (keys.length > c.bounds.keys) throw new NotPlain('has more members than the limit')
-  const copied: Record<string, Json> = Object.create(null)
+  const copied = Object.create(null) as Record<string, Json>
   for (const key of keys) {
     c.path.push(key)
     const name = copyText(c, key)

@@ -3,14 +3,25 @@ import { z } from 'zod'
 import { readArguments } from './arguments.ts'
 import { tool } from './define.ts'
 
-const search = tool('orders.search@1', { input: z.strictObject({ q: z.string(), limit: z.int().max(50).optional() }), effect: 'read', run: () => [] })
-const list = tool('orders.list@1', { input: z.strictObject({ page: z.int().optional() }), effect: 'read', run: () => [] })
+const search = tool('orders.search@1', {
+  input: z.strictObject({ q: z.string(), limit: z.int().max(50).optional() }),
+  effect: 'read',
+  run: () => [],
+})
+const list = tool('orders.list@1', {
+  input: z.strictObject({ page: z.int().optional() }),
+  effect: 'read',
+  run: () => [],
+})
 const open = tool('crm.note@1', {
   input: { type: 'object', properties: { to: {}, text: {}, user_id: { type: 'string' } }, additionalProperties: true },
   params: { to: 'identity', text: 'content' },
-  effect: 'write', commit: () => null, unknown: 'manual',
+  effect: 'write',
+  commit: () => null,
+  unknown: 'manual',
 })
-const read = (contract: typeof search, text: string, limits = {}) => readArguments(contract, text, { tenant: 'acme', limits })
+const read = (contract: typeof search, text: string, limits = {}) =>
+  readArguments(contract, text, { tenant: 'acme', limits })
 const errorsOf = (contract: typeof search, text: string) => {
   const got = read(contract, text)
   if (got.ok) return []
@@ -19,12 +30,22 @@ const errorsOf = (contract: typeof search, text: string) => {
 }
 
 describe('BR-033 arguments that are no arguments', () => {
-  it.each(['"foo"', '[1]', 'null', '{bad', '', ' ', '1', '{"q":"x"}{"q":"y"}', '```json\n{"q":"x"}\n```', '{"q":1}', '{"q":"x","extra":1}', '{"q":"x","limit":"5"}'])(
-    'I3 %j is one typed refusal and nothing is repaired',
-    (text) => {
-      expect(errorsOf(search, text).length).toBeGreaterThan(0)
-    },
-  )
+  it.each([
+    '"foo"',
+    '[1]',
+    'null',
+    '{bad',
+    '',
+    ' ',
+    '1',
+    '{"q":"x"}{"q":"y"}',
+    '```json\n{"q":"x"}\n```',
+    '{"q":1}',
+    '{"q":"x","extra":1}',
+    '{"q":"x","limit":"5"}',
+  ])('I3 %j is one typed refusal and nothing is repaired', (text) => {
+    expect(errorsOf(search, text).length).toBeGreaterThan(0)
+  })
 
   it('I3 no text is an empty object only where the schema takes one', () => {
     expect(read(list, '')).toMatchObject({ ok: true, canonical: '{}' })
@@ -34,13 +55,18 @@ describe('BR-033 arguments that are no arguments', () => {
 
   it('I3 the refusal tells the model what to mend, and no value', () => {
     const got = read(search, '{"limit":7311204596012000003}')
-    expect(got).toMatchObject({ ok: false, error: { hint: '/limit is an integer beyond 2^53-1; send it as a string (unsafe_integer).' } })
+    expect(got).toMatchObject({
+      ok: false,
+      error: { hint: '/limit is an integer beyond 2^53-1; send it as a string (unsafe_integer).' },
+    })
     const secret = JSON.stringify(read(search, '{"q":5,"limit":"hunter2"}'))
     expect(secret).not.toContain('hunter2')
   })
 
   it('I3 a flood of wrong fields gives a bounded hint', () => {
-    const many = JSON.stringify(Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${'x'.repeat(100)}${i}`, 1])))
+    const many = JSON.stringify(
+      Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${'x'.repeat(100)}${i}`, 1])),
+    )
     const got = read(search, many)
     expect(JSON.stringify(got).length).toBeLessThan(5_000)
   })
@@ -61,12 +87,20 @@ describe('what is confirmed is what is executed', () => {
     expect(read(search, '{"q":"long enough"}', { bytes: 10 })).toMatchObject({ ok: false })
   })
 
-  it.each(['idempotency_key', 'idempotencyKey', 'approved', 'confirm_token', 'tenant_id', 'tenantId', 'actor', 'Permissions'])(
-    'A2 %s cannot be smuggled into an open contract',
-    (field) => {
-      expect(errorsOf(open, JSON.stringify({ text: 'x', [field]: true }))).toEqual([`/${field} is known to the server only`])
-    },
-  )
+  it.each([
+    'idempotency_key',
+    'idempotencyKey',
+    'approved',
+    'confirm_token',
+    'tenant_id',
+    'tenantId',
+    'actor',
+    'Permissions',
+  ])('A2 %s cannot be smuggled into an open contract', (field) => {
+    expect(errorsOf(open, JSON.stringify({ text: 'x', [field]: true }))).toEqual([
+      `/${field} is known to the server only`,
+    ])
+  })
 
   it('A2 a reserved name that the contract declares is an argument', () => {
     expect(read(open, '{"user_id":"u1"}')).toMatchObject({ ok: true })

@@ -26,12 +26,17 @@ export interface ReadOptions {
   readonly limits?: Partial<JsonLimits>
 }
 
-export function readArguments(contract: Contract, rawText: string, { tenant, limits = {} }: ReadOptions): ArgumentsRead {
+export function readArguments(
+  contract: Contract,
+  rawText: string,
+  { tenant, limits = {} }: ReadOptions,
+): ArgumentsRead {
   // Some providers send no text for a call without arguments; the schema says whether that is one.
   const parsed = parseStrict(rawText === '' ? '{}' : rawText, limits)
   if (!parsed.ok) return refused([{ path: parsed.path, message: `${parsed.message} (${parsed.code})` }])
   const { value } = parsed
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return refused([{ path: '', message: 'must be an object' }])
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return refused([{ path: '', message: 'must be an object' }])
   const given = value as JsonObject
   const reserved = reservedErrors(contract, given)
   if (reserved.length > 0) return refused(reserved)
@@ -50,8 +55,25 @@ export function readArguments(contract: Contract, rawText: string, { tenant, lim
 
 /** Fields that only the server knows. A contract may declare one of these names; undeclared it never passes (A2). */
 const RESERVED = new Set([
-  'idempotencykey', 'approved', 'approval', 'confirmed', 'confirmation', 'confirmtoken', 'confirmationtoken', 'confirmationid', 'permit',
-  'tenant', 'tenantid', 'userid', 'subjectid', 'actor', 'actorid', 'environment', 'permissions', 'runid', 'effectkey',
+  'idempotencykey',
+  'approved',
+  'approval',
+  'confirmed',
+  'confirmation',
+  'confirmtoken',
+  'confirmationtoken',
+  'confirmationid',
+  'permit',
+  'tenant',
+  'tenantid',
+  'userid',
+  'subjectid',
+  'actor',
+  'actorid',
+  'environment',
+  'permissions',
+  'runid',
+  'effectkey',
 ])
 
 function reservedErrors(contract: Contract, given: JsonObject): FieldError[] {
@@ -75,7 +97,7 @@ function withIdentities(contract: Contract, given: JsonObject): { input: JsonObj
     }
     return Array.isArray(value) ? (value as readonly Json[]).map((member, i) => read(member, [...path, i])) : value
   }
-  const input: Record<string, Json> = Object.assign(Object.create(null), given)
+  const input = Object.assign(Object.create(null), given) as Record<string, Json>
   for (const [field, role] of Object.entries(contract.params)) {
     const value = given[field]
     if (role === 'identity' && value !== undefined) input[field] = read(value, [field])

@@ -117,7 +117,13 @@ export interface Implementation {
  * `mended` says that U+FFFD stands for characters that cannot be stored.
  */
 export type ToolOutcome =
-  | { readonly ok: true; readonly result: Json; readonly bytes: number; readonly truncated: boolean; readonly mended: boolean }
+  | {
+      readonly ok: true
+      readonly result: Json
+      readonly bytes: number
+      readonly truncated: boolean
+      readonly mended: boolean
+    }
   | { readonly ok: false; readonly error: ErrorEnvelope }
 
 /** B6: the small stable envelope of an error. Never a stack, SQL, host, path or credential. */

@@ -15,7 +15,11 @@ const FREE_FORMATS = new Set(['uri', 'uri-reference', 'iri', 'iri-reference', 'u
 const SERVER_KEYS = new Set(['idempotency_key', 'idempotencykey', 'x_idempotency_key'])
 
 const words = (name: string): string[] =>
-  name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase().split(/[^a-z0-9]+/).filter(Boolean)
+  name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter(Boolean)
 
 /** The harsh word of a name whose level is below `irreversible`, or undefined. */
 export function harshWord(name: string, effect: EffectLevel): string | undefined {
@@ -34,22 +38,36 @@ export function parameterProblems(schema: JsonObject, waiver: Waiver | null): Pr
     for (const [name, parameter] of Object.entries(properties)) {
       const at = `/input${pointer([...path, 'properties', name])}`
       if (SERVER_KEYS.has(words(name).join('_'))) {
-        problems.push(problem('key_asked_of_model', at, 'The idempotency key is derived by the server.', 'remove the parameter and use `cx.effectKey`.'))
+        problems.push(
+          problem(
+            'key_asked_of_model',
+            at,
+            'The idempotency key is derived by the server.',
+            'remove the parameter and use `cx.effectKey`.',
+          ),
+        )
       }
-      if ((Array.isArray(waiver?.parameters) && waiver.parameters.includes(name)) || !isFreeCode(name, parameter)) continue
+      if ((Array.isArray(waiver?.parameters) && waiver.parameters.includes(name)) || !isFreeCode(name, parameter))
+        continue
       const fix = `narrow it with \`enum\` or an anchored \`pattern\`, or add \`waiver: { parameters: ['${name}'], reason: '…', until: 'YYYY-MM-DD' }\`.`
-      problems.push(problem('free_code_parameter', at, 'A free shell, SQL or URL parameter lets the model choose the action.', fix))
+      problems.push(
+        problem('free_code_parameter', at, 'A free shell, SQL or URL parameter lets the model choose the action.', fix),
+      )
     }
   }
   return problems
 }
 
 function isFreeCode(name: string, parameter: unknown): boolean {
-  if (typeof parameter !== 'object' || parameter === null) return parameter === true && words(name).some((w) => FREE_CODE.has(w))
+  if (typeof parameter !== 'object' || parameter === null)
+    return parameter === true && words(name).some((w) => FREE_CODE.has(w))
   const { type, description, format, pattern, ...rest } = parameter as JsonObject
   const types = Array.isArray(type) ? type : [type ?? 'string']
   const narrowed = 'enum' in rest || 'const' in rest || (typeof pattern === 'string' && /^\^.*\$$/s.test(pattern))
   if (!types.includes('string') || narrowed) return false
   if (typeof format === 'string' && FREE_FORMATS.has(format)) return true
-  return words(name).some((word) => FREE_CODE.has(word)) || (typeof description === 'string' && FREE_CODE_DESCRIBED.test(description))
+  return (
+    words(name).some((word) => FREE_CODE.has(word)) ||
+    (typeof description === 'string' && FREE_CODE_DESCRIBED.test(description))
+  )
 }

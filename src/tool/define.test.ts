@@ -31,11 +31,26 @@ describe('a consistent contract', () => {
 
   it('I1 has the safe default for every line that is not written', () => {
     expect(refund).toMatchObject({
-      name: 'orders.refund', version: 2, exposedName: 'orders__refund', effect: 'irreversible', approval: 'confirm', permission: 'orders.refund',
-      timeoutMs: 10_000, unknown: 'probe', confirmationMs: 300_000, maxResultBytes: 65_536, ends: null, outputSchema: null, waiver: null,
-      breaker: { identicalCalls: 3, identicalErrors: 3, alternation: true, ignore: [] }, errors: {},
+      name: 'orders.refund',
+      version: 2,
+      exposedName: 'orders__refund',
+      effect: 'irreversible',
+      approval: 'confirm',
+      permission: 'orders.refund',
+      timeoutMs: 10_000,
+      unknown: 'probe',
+      confirmationMs: 300_000,
+      maxResultBytes: 65_536,
+      ends: null,
+      outputSchema: null,
+      waiver: null,
+      breaker: { identicalCalls: 3, identicalErrors: 3, alternation: true, ignore: [] },
+      errors: {},
     })
-    expect(tool('orders.read@1', { input, effect: 'read', run: () => 1 })).toMatchObject({ approval: 'auto', unknown: 'key' })
+    expect(tool('orders.read@1', { input, effect: 'read', run: () => 1 })).toMatchObject({
+      approval: 'auto',
+      unknown: 'key',
+    })
   })
 
   it('I1 cannot be changed after it was made', () => {
@@ -49,8 +64,19 @@ describe('a consistent contract', () => {
     const base: ToolSpec<typeof input> = { input, effect: 'write', commit, probe }
     const of = (spec: object, name = 'orders.change@1') => tool(name, { ...base, ...spec }).hash
     expect(of({})).toBe(of({ commit: () => 2 }))
-    const changed = [{}, { description: 'x' }, { timeoutMs: 5 }, { approval: 'auto' }, { permission: 'x' }, { effect: 'irreversible' }, { errors: ['conflict'] }]
-    expect(new Set([...changed.map((c) => of(c)), of({}, 'orders.change@2'), of({ input: z.object({ a: z.string() }) })]).size).toBe(9)
+    const changed = [
+      {},
+      { description: 'x' },
+      { timeoutMs: 5 },
+      { approval: 'auto' },
+      { permission: 'x' },
+      { effect: 'irreversible' },
+      { errors: ['conflict'] },
+    ]
+    expect(
+      new Set([...changed.map((c) => of(c)), of({}, 'orders.change@2'), of({ input: z.object({ a: z.string() }) })])
+        .size,
+    ).toBe(9)
   })
 })
 
@@ -69,15 +95,30 @@ describe('an inconsistent contract fails at load and says what to write', () => 
     ['a read with a probe', 'orders.x@1', { ...read, probe }, 'read_with_unknown'],
     ['an effect without commit', 'orders.x@1', { input, effect: 'write', unknown: 'manual' }, 'effect_without_commit'],
     ['an effect with run', 'orders.x@1', { ...effect, run: commit }, 'effect_with_run'],
-    ['an effect that cannot be asked', 'orders.x@1', { input, effect: 'irreversible', commit }, 'effect_without_unknown'],
+    [
+      'an effect that cannot be asked',
+      'orders.x@1',
+      { input, effect: 'irreversible', commit },
+      'effect_without_unknown',
+    ],
     ['a probe that is not there', 'orders.x@1', { ...effect, unknown: 'probe' }, 'probe_missing'],
     ['a probe that is not used', 'orders.x@1', { ...effect, probe }, 'probe_unused'],
-    ['an automatic irreversible effect', 'orders.x@1', { ...effect, effect: 'irreversible', approval: 'auto' }, 'irreversible_auto'],
+    [
+      'an automatic irreversible effect',
+      'orders.x@1',
+      { ...effect, effect: 'irreversible', approval: 'auto' },
+      'irreversible_auto',
+    ],
     ['a refund called a write', 'orders.refund@1', effect, 'name_sounds_irreversible'],
     ['a refund called a read', 'orders.refund@1', read, 'name_sounds_irreversible'],
     ['camel case too', 'mail.sendNow@1', effect, 'name_sounds_irreversible'],
     ['an empty acknowledgement', 'orders.refund@1', { ...effect, acknowledge: ' ' }, 'name_sounds_irreversible'],
-    ['an acknowledgement of nothing', 'orders.x@1', { ...effect, acknowledge: 'nothing is wrong' }, 'nothing_to_acknowledge'],
+    [
+      'an acknowledgement of nothing',
+      'orders.x@1',
+      { ...effect, acknowledge: 'nothing is wrong' },
+      'nothing_to_acknowledge',
+    ],
     ['a timeout of zero', 'orders.x@1', { ...read, timeoutMs: 0 }, 'timeout_illegal'],
     ['a timeout of NaN', 'orders.x@1', { ...read, timeoutMs: Number.NaN }, 'timeout_illegal'],
     ['a misspelt line', 'orders.x@1', { ...read, timeout: 5 }, 'line_unknown'],
@@ -87,14 +128,48 @@ describe('an inconsistent contract fails at load and says what to write', () => 
     ['a starred permission', 'orders.x@1', { ...read, permission: 'orders.*' }, 'permission_illegal'],
     ['a role of no field', 'orders.x@1', { ...effect, params: { gone: 'identity' } }, 'param_unknown'],
     ['an error without a class', 'orders.x@1', { ...read, errors: ['too_expensive'] }, 'error_without_class'],
-    ['an error with no reaction', 'orders.x@1', { ...read, errors: { a: { kind: 'conflict', reaction: 'repeat' } } }, 'error_class_illegal'],
-    ['a key asked of the model', 'orders.x@1', { ...effect, input: z.object({ idempotencyKey: z.string() }) }, 'key_asked_of_model'],
+    [
+      'an error with no reaction',
+      'orders.x@1',
+      { ...read, errors: { a: { kind: 'conflict', reaction: 'repeat' } } },
+      'error_class_illegal',
+    ],
+    [
+      'a key asked of the model',
+      'orders.x@1',
+      { ...effect, input: z.object({ idempotencyKey: z.string() }) },
+      'key_asked_of_model',
+    ],
     ['free SQL', 'db.ask@1', { ...read, input: z.object({ sql: z.string() }) }, 'free_code_parameter'],
-    ['a free command in camel case', 'os.do@1', { ...read, input: z.object({ shellCommand: z.string() }) }, 'free_code_parameter'],
+    [
+      'a free command in camel case',
+      'os.do@1',
+      { ...read, input: z.object({ shellCommand: z.string() }) },
+      'free_code_parameter',
+    ],
     ['a URL by its format', 'web.get@1', { ...read, input: z.object({ page: z.url() }) }, 'free_code_parameter'],
-    ['a URL by its description', 'web.get@1', { ...read, input: z.object({ page: z.string().describe('The URL to open') }) }, 'free_code_parameter'],
-    ['a URL deep inside', 'web.get@1', { ...read, input: z.object({ pages: z.array(z.object({ url: z.string() })) }) }, 'free_code_parameter'],
-    ['a waiver without a day', 'web.get@1', { ...read, input: z.object({ url: z.string() }), waiver: { parameters: ['url'], reason: 'intranet only', until: 'soon' } }, 'waiver_undated'],
+    [
+      'a URL by its description',
+      'web.get@1',
+      { ...read, input: z.object({ page: z.string().describe('The URL to open') }) },
+      'free_code_parameter',
+    ],
+    [
+      'a URL deep inside',
+      'web.get@1',
+      { ...read, input: z.object({ pages: z.array(z.object({ url: z.string() })) }) },
+      'free_code_parameter',
+    ],
+    [
+      'a waiver without a day',
+      'web.get@1',
+      {
+        ...read,
+        input: z.object({ url: z.string() }),
+        waiver: { parameters: ['url'], reason: 'intranet only', until: 'soon' },
+      },
+      'waiver_undated',
+    ],
   ])('I1 %s', (_, name, spec, code) => {
     const fault = faultOf(name, spec)
     expect(fault.code).toBe('invalid_definition')
@@ -109,12 +184,43 @@ describe('an inconsistent contract fails at load and says what to write', () => 
 
 describe('what is narrow enough loads', () => {
   it.each<[string, string, object]>([
-    ['an acknowledged name', 'transfer_to_human_agents@1', { input, effect: 'read', ends: 'handed_over', run: commit, acknowledge: 'hands the conversation over, moves nothing' }],
+    [
+      'an acknowledged name',
+      'transfer_to_human_agents@1',
+      {
+        input,
+        effect: 'read',
+        ends: 'handed_over',
+        run: commit,
+        acknowledge: 'hands the conversation over, moves nothing',
+      },
+    ],
     ['a verb that looks', 'orders.get_refund@1', { input, effect: 'read', run: commit }],
-    ['an automatic write in so many words', 'notes.add@1', { input, effect: 'write', approval: 'auto', commit, unknown: 'key' }],
-    ['a URL of a list', 'web.get@1', { input: z.object({ url: z.enum(['https://a.example/']) }), effect: 'read', run: commit }],
-    ['a URL of one host', 'web.get@1', { input: z.object({ url: z.string().regex(/^https:\/\/a\.example\/[a-z]+$/) }), effect: 'read', run: commit }],
-    ['a waived URL', 'web.get@1', { input: z.object({ url: z.string() }), effect: 'read', run: commit, waiver: { parameters: ['url'], reason: 'intranet only', until: '2027-06-30' } }],
+    [
+      'an automatic write in so many words',
+      'notes.add@1',
+      { input, effect: 'write', approval: 'auto', commit, unknown: 'key' },
+    ],
+    [
+      'a URL of a list',
+      'web.get@1',
+      { input: z.object({ url: z.enum(['https://a.example/']) }), effect: 'read', run: commit },
+    ],
+    [
+      'a URL of one host',
+      'web.get@1',
+      { input: z.object({ url: z.string().regex(/^https:\/\/a\.example\/[a-z]+$/) }), effect: 'read', run: commit },
+    ],
+    [
+      'a waived URL',
+      'web.get@1',
+      {
+        input: z.object({ url: z.string() }),
+        effect: 'read',
+        run: commit,
+        waiver: { parameters: ['url'], reason: 'intranet only', until: '2027-06-30' },
+      },
+    ],
   ])('I4 %s', (_, name, spec) => {
     expect(tool(name, spec as ToolSpec<SchemaSource>).name).toBe(name.split('@')[0])
   })

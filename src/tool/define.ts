@@ -18,7 +18,12 @@ export const TOOL_DEFAULTS = {
   timeoutMs: 10_000,
   confirmationMs: 300_000,
   maxResultBytes: 64 * 1024,
-  breaker: Object.freeze({ identicalCalls: 3, identicalErrors: 3, alternation: true, ignore: Object.freeze([]) }) as BreakerLimits,
+  breaker: Object.freeze({
+    identicalCalls: 3,
+    identicalErrors: 3,
+    alternation: true,
+    ignore: Object.freeze([]),
+  }) as BreakerLimits,
 } as const
 
 /** `nameAtVersion` is `group.verb@version`. Throws `invalid_definition` with every problem at once. */
@@ -35,7 +40,8 @@ export function tool<const S extends SchemaSource>(nameAtVersion: string, spec: 
     ...taxonomy.problems,
     ...ruleProblems(name, version, spec, input.ok ? input.compiled.schema : {}),
   ]
-  if (problems.length > 0 || !input.ok || (output !== null && !output.ok)) throw definitionFault(nameAtVersion, problems)
+  if (problems.length > 0 || !input.ok || (output !== null && !output.ok))
+    throw definitionFault(nameAtVersion, problems)
 
   const promised = {
     name,
@@ -70,18 +76,28 @@ function splitVersion(nameAtVersion: string): { name: string; version: number } 
   const found = /^(.+)@([1-9]\d{0,5})$/s.exec(nameAtVersion)
   if (found?.[1] === undefined) {
     const fix = "`tool('group.verb@1', …)`."
-    throw definitionFault(JSON.stringify(nameAtVersion), [problem('version_missing', '/name', 'A contract has a version.', fix)])
+    throw definitionFault(JSON.stringify(nameAtVersion), [
+      problem('version_missing', '/name', 'A contract has a version.', fix),
+    ])
   }
   return { name: found[1], version: Number(found[2]) }
 }
 
 /** The input was checked against the schema that gave the type, so the two agree. */
-function implementationOf<S extends SchemaSource>({ run, plan, resourceVersion, commit, probe }: ToolSpec<S>): Implementation {
+function implementationOf<S extends SchemaSource>({
+  run,
+  plan,
+  resourceVersion,
+  commit,
+  probe,
+}: ToolSpec<S>): Implementation {
   const typed = (input: JsonObject) => input as InputOf<S>
   return Object.freeze({
     ...(run && { run: (input: JsonObject, cx: ToolContext) => run(typed(input), cx) }),
     ...(plan && { plan: (input: JsonObject, cx: ToolContext) => plan(typed(input), cx) }),
-    ...(resourceVersion && { resourceVersion: (input: JsonObject, cx: ToolContext) => resourceVersion(typed(input), cx) }),
+    ...(resourceVersion && {
+      resourceVersion: (input: JsonObject, cx: ToolContext) => resourceVersion(typed(input), cx),
+    }),
     ...(commit && { commit: (input: JsonObject, cx: ToolContext) => commit(typed(input), cx) }),
     ...(probe && { probe: (input: JsonObject, cx: ToolContext) => probe(cx, typed(input)) }),
   })

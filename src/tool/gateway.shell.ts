@@ -7,7 +7,7 @@
  */
 import { hashArguments } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { freezeJson, type JsonObject, parseStrict } from '../kernel/json.ts'
+import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
 import type { Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
@@ -24,7 +24,7 @@ export interface CallOptions {
 }
 
 export type PlanOutcome =
-  | { readonly ok: true; readonly plan: Plan; readonly resourceVersion: string | null }
+  | { readonly ok: true; readonly plan: Plan }
   | { readonly ok: false; readonly error: ErrorEnvelope }
 
 /** `settled` with an error: the provider refused, nothing happened. */
@@ -37,7 +37,12 @@ export type ProbeResult =
   | { readonly happened: false }
   | { readonly happened: 'unknown' }
 
-export async function callRead(contract: Contract, input: JsonObject, cx: ToolContext, options: CallOptions): Promise<ToolOutcome> {
+export async function callRead(
+  contract: Contract,
+  input: JsonObject,
+  cx: ToolContext,
+  options: CallOptions,
+): Promise<ToolOutcome> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
   const ended = await within(contract, cx, options, (inner) => run(input, inner))
@@ -46,20 +51,28 @@ export async function callRead(contract: Contract, input: JsonObject, cx: ToolCo
 }
 
 /** The plan of an effect and the version of its resource now. Without `plan` the arguments themselves are the plan. */
-export async function callPlan(contract: Contract, input: JsonObject, cx: ToolContext, options: CallOptions): Promise<PlanOutcome> {
+export async function callPlan(
+  contract: Contract,
+  input: JsonObject,
+  cx: ToolContext,
+  options: CallOptions,
+): Promise<PlanOutcome> {
   const { plan, resourceVersion } = contract.implementation
   const ended = await within(contract, cx, options, async (inner): Promise<unknown> => {
-    const version = (await resourceVersion?.(input, inner)) ?? null
+    // The version is read first: a plan on newer facts than its version is refused later, never the other way round.
+    const version = await resourceVersion?.(input, inner)
     const made = (await plan?.(input, inner)) ?? { summary: `${contract.name} version ${contract.version}` }
     // A plan may leave out what it does not know, in either way of JavaScript.
-    return { plan: Object.fromEntries(Object.entries(made).filter(([, part]) => part !== undefined)), version }
+    const parts = { ...made, resourceVersion: version ?? made.resourceVersion }
+    return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined))
   })
   if (ended.kind !== 'returned') {
     return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
   }
   const checked = checkJson(ended.value, { text: 'mend' })
-  const read = checked.ok ? planOf(checked.value as JsonObject) : null
-  return read ?? failed(envelope('result_not_serialisable'))
+  return checked.ok && isPlan(checked.value)
+    ? { ok: true, plan: checked.value }
+    : failed(envelope('result_not_serialisable'))
 }
 
 /** The version of the resource now, or null when the tool has no reader. Any failure refuses (J12). */
@@ -68,7 +81,9 @@ export async function callResourceVersion(
   input: JsonObject,
   cx: ToolContext,
   options: CallOptions,
-): Promise<{ readonly ok: true; readonly version: string | null } | { readonly ok: false; readonly error: ErrorEnvelope }> {
+): Promise<
+  { readonly ok: true; readonly version: string | null } | { readonly ok: false; readonly error: ErrorEnvelope }
+> {
   const { resourceVersion } = contract.implementation
   if (!resourceVersion) return { ok: true, version: null }
   const ended = await within(contract, cx, options, (inner) => resourceVersion(input, inner))
@@ -77,7 +92,12 @@ export async function callResourceVersion(
 }
 
 /** Runs one effect once. The permit is checked against the contract and the call before anything leaves the process. */
-export async function callCommit(contract: Contract, permit: Permit, cx: ToolContext, options: CallOptions): Promise<CommitOutcome> {
+export async function callCommit(
+  contract: Contract,
+  permit: Permit,
+  cx: ToolContext,
+  options: CallOptions,
+): Promise<CommitOutcome> {
   const { commit } = contract.implementation
   const input = permittedInput(contract, permit, cx)
   if (!commit || !input || cx.signal.aborted) return { kind: 'settled', outcome: failed(envelope('not_started')) }
@@ -90,19 +110,26 @@ export async function callCommit(contract: Contract, permit: Permit, cx: ToolCon
 }
 
 /** Asks whether an effect happened. Whatever is not a clear answer is `unknown`. */
-export async function callProbe(contract: Contract, input: JsonObject, cx: ToolContext, options: CallOptions): Promise<ProbeResult> {
+export async function callProbe(
+  contract: Contract,
+  input: JsonObject,
+  cx: ToolContext,
+  options: CallOptions,
+): Promise<ProbeResult> {
   const { probe } = contract.implementation
   if (!probe) return { happened: 'unknown' }
   const ended = await within(contract, cx, options, (inner) => probe(input, inner))
   const answer = ended.kind === 'returned' ? ended.value : null
   if (typeof answer !== 'object' || answer === null || !('happened' in answer)) return { happened: 'unknown' }
-  if (answer.happened === true) return { happened: true, outcome: boundEffect(contract, 'result' in answer ? answer.result : null) }
+  if (answer.happened === true)
+    return { happened: true, outcome: boundEffect(contract, 'result' in answer ? answer.result : null) }
   return answer.happened === false ? { happened: false } : { happened: 'unknown' }
 }
 
 const failed = (error: ErrorEnvelope): { readonly ok: false; readonly error: ErrorEnvelope } => ({ ok: false, error })
 
-const interrupted = (kind: 'timeout' | 'aborted'): ErrorEnvelope => envelope(kind === 'timeout' ? 'tool_timeout' : 'canceled')
+const interrupted = (kind: 'timeout' | 'aborted'): ErrorEnvelope =>
+  envelope(kind === 'timeout' ? 'tool_timeout' : 'canceled')
 
 /** The input in the permit's own bytes, or null when the permit is for another call. */
 function permittedInput(contract: Contract, permit: Permit, cx: ToolContext): JsonObject | null {
@@ -120,12 +147,14 @@ function permittedInput(contract: Contract, permit: Permit, cx: ToolContext): Js
   return parsed?.ok === true ? freezeJson(parsed.value as JsonObject) : null
 }
 
-function planOf(value: JsonObject): PlanOutcome | null {
-  const { plan, version } = value as { plan: unknown; version: unknown }
-  if (typeof plan !== 'object' || plan === null || !('summary' in plan) || typeof plan.summary !== 'string') return null
-  if (version !== null && typeof version !== 'string') return null
-  const read = plan as Plan
-  return { ok: true, plan: read, resourceVersion: version ?? read.resourceVersion ?? null }
+const OPTIONAL_TEXTS = ['resource', 'resourceVersion'] as const
+
+function isPlan(value: Json): value is Plan & JsonObject {
+  const plan = value as JsonObject
+  return (
+    typeof plan.summary === 'string' &&
+    OPTIONAL_TEXTS.every((part) => ['string', 'undefined'].includes(typeof plan[part]))
+  )
 }
 
 type Ended =
@@ -135,14 +164,22 @@ type Ended =
   | { readonly kind: 'aborted' }
 
 /** Runs `work` until it ends, its time is over or the run's signal aborts. Both outcomes of a late end are consumed. */
-async function within(contract: Contract, cx: ToolContext, options: CallOptions, work: (cx: ToolContext) => unknown): Promise<Ended> {
+async function within(
+  contract: Contract,
+  cx: ToolContext,
+  options: CallOptions,
+  work: (cx: ToolContext) => unknown,
+): Promise<Ended> {
   if (cx.signal.aborted) return { kind: 'aborted' }
   const inner = new AbortController()
   const done = new AbortController()
   const called = settle(() => work({ ...cx, signal: inner.signal }))
   const late = options.clock
     .sleep(Math.min(options.timeoutMs ?? contract.timeoutMs, contract.timeoutMs), done.signal)
-    .then((): Ended => ({ kind: 'timeout' }), (): Ended => ({ kind: 'aborted' }))
+    .then(
+      (): Ended => ({ kind: 'timeout' }),
+      (): Ended => ({ kind: 'aborted' }),
+    )
   const stopped = new Promise<Ended>((resolve) => {
     cx.signal.addEventListener('abort', () => resolve({ kind: 'aborted' }), { once: true, signal: done.signal })
   })

@@ -14,7 +14,9 @@ const LEAKS = /svc_app|Tr0ub4dor|pg-int|5432|\/srv\/app|select \* from|at Object
 
 describe('BR-121 what a tool throws', () => {
   const caused = new Error('outer', { cause: new Error(DSN, { cause: new Error('select * from users where id=1') }) })
-  const stacked = Object.assign(new Error('x'), { stack: `Error: ${DSN}\n    at Object.<anonymous> (/srv/app/db.js:1:1)` })
+  const stacked = Object.assign(new Error('x'), {
+    stack: `Error: ${DSN}\n    at Object.<anonymous> (/srv/app/db.js:1:1)`,
+  })
   it.each<[string, unknown]>([
     ['a connection string', new Error(DSN)],
     ['an aggregate', new AggregateError([new Error(DSN)], DSN)],
@@ -24,7 +26,14 @@ describe('BR-121 what a tool throws', () => {
     ['a megabyte', new Error(DSN.repeat(20_000))],
     ['a chain of causes', caused],
     ['a stack with a path', stacked],
-    ['a trap', new Proxy(new Error('x'), { get: () => { throw new Error(DSN) } })],
+    [
+      'a trap',
+      new Proxy(new Error('x'), {
+        get: () => {
+          throw new Error(DSN)
+        },
+      }),
+    ],
     ['an undeclared code', toolError('pg_int_svc_app', DSN)],
     ['a code of the prototype', toolError('constructor', DSN)],
   ])('B6 %s leaves only that the tool failed', (_, thrown) => {
@@ -55,12 +64,19 @@ describe('BR-121 what a tool throws', () => {
   })
 
   it('B6 a declared error keeps its code, its reaction and the hint that was written for the model', () => {
-    expect(errorEnvelope(contract, toolError('business_rejected', 'The order was refunded before; the limit is 50/day.'))).toMatchObject({
+    expect(
+      errorEnvelope(contract, toolError('business_rejected', 'The order was refunded before; the limit is 50/day.')),
+    ).toMatchObject({
       code: 'business_rejected',
       hint: 'The order was refunded before; the limit is 50/day.',
     })
-    expect(errorEnvelope(contract, toolError('rate_limited'))).toMatchObject({ retryable: true, hint: 'Try again later.' })
-    expect(utf8Length(errorEnvelope(contract, toolError('business_rejected', '预算不足。'.repeat(50))).hint)).toBeLessThanOrEqual(400)
+    expect(errorEnvelope(contract, toolError('rate_limited'))).toMatchObject({
+      retryable: true,
+      hint: 'Try again later.',
+    })
+    expect(
+      utf8Length(errorEnvelope(contract, toolError('business_rejected', '预算不足。'.repeat(50))).hint),
+    ).toBeLessThanOrEqual(400)
   })
 
   it('B6 every row of the fault table becomes an envelope, and rows for operators say nothing of themselves', () => {
@@ -74,7 +90,10 @@ describe('results', () => {
   it('I6 what cannot be stored is an error of a read and never the failure of an effect that happened', () => {
     const live = { at: new Date(0) }
     expect(boundResult(contract, live)).toMatchObject({ ok: false, error: { code: 'result_not_serialisable' } })
-    expect(boundEffect(contract, live)).toMatchObject({ ok: true, result: { happened: true, missing: 'result_not_serialisable' } })
+    expect(boundEffect(contract, live)).toMatchObject({
+      ok: true,
+      result: { happened: true, missing: 'result_not_serialisable' },
+    })
   })
 
   it('I1 a result that breaks its contract is an error of a read', () => {
@@ -84,7 +103,13 @@ describe('results', () => {
   })
 
   it('I6 a tool that returns nothing has the result null', () => {
-    expect(boundResult(contract, undefined)).toEqual({ ok: true, result: null, bytes: 4, truncated: false, mended: false })
+    expect(boundResult(contract, undefined)).toEqual({
+      ok: true,
+      result: null,
+      bytes: 4,
+      truncated: false,
+      mended: false,
+    })
   })
 
   it('I6 ten megabytes of one line are cut with a mark', () => {
@@ -97,21 +122,34 @@ describe('results', () => {
   it('I6 200 000 rows become whole rows under a mark', () => {
     const rows = Array.from({ length: 200_000 }, (_, i) => ({ id: i, city: 'ZRH' }))
     const outcome = boundResult(contract, rows)
-    expect(outcome).toMatchObject({ ok: true, truncated: true, result: { truncated: true, elements: 200_000, first: expect.any(Array) } })
+    expect(outcome).toMatchObject({
+      ok: true,
+      truncated: true,
+      result: { truncated: true, elements: 200_000, first: expect.any(Array) },
+    })
     expect(parseStrict(messageText(outcome))).toMatchObject({ ok: true })
-    expect(boundResult(contract, { total: 7, rows })).toMatchObject({ result: { truncated: true, omitted: 1, rest: { total: 7 } } })
+    expect(boundResult(contract, { total: 7, rows })).toMatchObject({
+      result: { truncated: true, omitted: 1, rest: { total: 7 } },
+    })
   })
 
   it('I6 what is shown always fits, is whole JSON and says when something is missing', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.array(fc.jsonValue(), { maxLength: 300 }), fc.dictionary(fc.string(), fc.jsonValue()), fc.string({ unit: 'grapheme', maxLength: 2_000 })), (value) => {
-        const outcome = boundResult({ ...contract, maxResultBytes: 512 }, value)
-        const text = messageText(outcome)
-        if (!outcome.ok) return
-        expect(utf8Length(text)).toBeLessThanOrEqual(512)
-        expect(text.includes('truncated')).toBe(outcome.truncated || JSON.stringify(value).includes('truncated'))
-        if (typeof outcome.result !== 'string') expect(parseStrict(text, { depth: 70 }).ok).toBe(true)
-      }),
+      fc.property(
+        fc.oneof(
+          fc.array(fc.jsonValue(), { maxLength: 300 }),
+          fc.dictionary(fc.string(), fc.jsonValue()),
+          fc.string({ unit: 'grapheme', maxLength: 2_000 }),
+        ),
+        (value) => {
+          const outcome = boundResult({ ...contract, maxResultBytes: 512 }, value)
+          const text = messageText(outcome)
+          if (!outcome.ok) return
+          expect(utf8Length(text)).toBeLessThanOrEqual(512)
+          expect(text.includes('truncated')).toBe(outcome.truncated || JSON.stringify(value).includes('truncated'))
+          if (typeof outcome.result !== 'string') expect(parseStrict(text, { depth: 70 }).ok).toBe(true)
+        },
+      ),
     )
   })
 })

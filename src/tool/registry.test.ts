@@ -4,18 +4,28 @@ import type { Actor } from '../kernel/scope.ts'
 import { tool } from './define.ts'
 import { registry } from './registry.ts'
 
-const read = (name: string, permission = name) => tool(`${name}@1`, { input: z.strictObject({}), effect: 'read', permission, run: () => null })
+const read = (name: string, permission = name) =>
+  tool(`${name}@1`, { input: z.strictObject({}), effect: 'read', permission, run: () => null })
 const actor = (...permissions: string[]): Pick<Actor, 'permissions'> => ({ permissions })
 
 describe('the registry', () => {
   const tools = registry([read('mail.show'), read('orders.list'), read('book_reservation', 'airline.book')])
 
-  it.each(['ｍail__show', 'mail\u200b__show', 'Mail__Show', 'rnail__show', 'mail__show\0', '../mail__show', '', '__proto__', 'constructor', 'mail.show', 'mail__show '])(
-    'I2 the call %j is an unknown tool and never a near one',
-    (name) => {
-      expect(tools.find(name)).toBe(undefined)
-    },
-  )
+  it.each([
+    'ｍail__show',
+    'mail\u200b__show',
+    'Mail__Show',
+    'rnail__show',
+    'mail__show\0',
+    '../mail__show',
+    '',
+    '__proto__',
+    'constructor',
+    'mail.show',
+    'mail__show ',
+  ])('I2 the call %j is an unknown tool and never a near one', (name) => {
+    expect(tools.find(name)).toBe(undefined)
+  })
 
   it('I2 a tool is found by its exact exposed name, a stored effect by the name of its contract', () => {
     expect(tools.find('mail__show')?.name).toBe('mail.show')
@@ -38,7 +48,9 @@ describe('the registry', () => {
 
   it('I4 a waiver that is over is refused at load', () => {
     const waived = tool('web.get@1', {
-      input: z.strictObject({ url: z.string() }), effect: 'read', run: () => null,
+      input: z.strictObject({ url: z.string() }),
+      effect: 'read',
+      run: () => null,
       waiver: { parameters: ['url'], reason: 'intranet only', until: '2026-11-30' },
     })
     expect(() => registry([waived], { today: '2026-11-30' })).not.toThrow()

@@ -35,7 +35,9 @@ export function registry(contracts: readonly Contract[], { today }: RegistryOpti
     find: (exposedName: string) => byExposed.get(exposedName),
     named: (name: string) => byName.get(name),
     offered: (actor: Pick<Actor, 'permissions'>, names?: readonly string[]) =>
-      contracts.filter((c) => holds(actor.permissions, c.permission) && (names === undefined || names.includes(c.name))),
+      contracts.filter(
+        (c) => holds(actor.permissions, c.permission) && (names === undefined || names.includes(c.name)),
+      ),
   })
 }
 
@@ -50,5 +52,7 @@ function overdue(contract: Contract, today: string | undefined): Problem[] {
   const { waiver } = contract
   if (!waiver || today === undefined || waiver.until >= today) return []
   const cause = `The waiver of ${contract.name} ended on ${waiver.until}.`
-  return [problem('waiver_over', `/${contract.name}/waiver`, cause, 'narrow the parameters, or renew `until` with a reason.')]
+  return [
+    problem('waiver_over', `/${contract.name}/waiver`, cause, 'narrow the parameters, or renew `until` with a reason.'),
+  ]
 }

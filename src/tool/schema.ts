@@ -39,7 +39,7 @@ let engine: Ajv2020 | undefined
 export function compileArguments(source: unknown, at: string): Compiled {
   const read = readSchema(source, at)
   if (Array.isArray(read)) return { ok: false, problems: read }
-  const schema = read as JsonObject
+  const schema = read
   if (schema.type !== undefined && schema.type !== 'object') {
     const fix = "wrap it: `{ type: 'object', properties: { value: … }, required: ['value'] }`."
     return {
@@ -53,7 +53,7 @@ export function compileArguments(source: unknown, at: string): Compiled {
 /** Results: any schema. */
 export function compileResult(source: unknown, at: string): Compiled {
   const read = readSchema(source, at)
-  return Array.isArray(read) ? { ok: false, problems: read } : compile(read as JsonObject, at)
+  return Array.isArray(read) ? { ok: false, problems: read } : compile(read, at)
 }
 
 /** True when a text of this format is judged here; a library's own formats are judged by the library alone. */
@@ -102,7 +102,7 @@ function readSchema(source: unknown, at: string): JsonObject | Problem[] {
     return [problem('schema_not_json', at, 'A schema is an object.', "write `{ type: 'object', properties: { … } }`.")]
   }
   const { $schema = DIALECT, ...schema } = value as JsonObject
-  if (String($schema).replace(/#$/, '') !== DIALECT) {
+  if ($schema !== DIALECT && $schema !== `${DIALECT}#`) {
     return [
       problem('schema_dialect', `${at}/$schema`, 'Only JSON Schema 2020-12 is read.', `write "$schema": "${DIALECT}".`),
     ]

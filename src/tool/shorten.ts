@@ -2,14 +2,17 @@ import { cutText } from '../kernel/grapheme.ts'
 import { type Json, type JsonObject, utf8Length } from '../kernel/json.ts'
 
 /** Bytes of the tool message of this result. */
-export const resultBytes = (result: Json): number => utf8Length(typeof result === 'string' ? result : JSON.stringify(result))
+export const resultBytes = (result: Json): number =>
+  utf8Length(typeof result === 'string' ? result : JSON.stringify(result))
 
 /** The value itself when it fits, else what fits of it under a mark. Never half a value and never half a character (I6). */
 export function shortened(value: Json, maxBytes: number): { result: Json; bytes: number; truncated: boolean } {
   const bytes = resultBytes(value)
   if (bytes <= maxBytes) return { result: value, bytes, truncated: false }
   if (typeof value === 'string') return { result: shortText(value, bytes, maxBytes), bytes, truncated: true }
-  const result = Array.isArray(value) ? shortArray(value as readonly Json[], bytes, maxBytes) : shortObject(value as JsonObject, bytes, maxBytes)
+  const result = Array.isArray(value)
+    ? shortArray(value as readonly Json[], bytes, maxBytes)
+    : shortObject(value as JsonObject, bytes, maxBytes)
   return { result, bytes, truncated: true }
 }
 
@@ -33,7 +36,7 @@ function shortArray(array: readonly Json[], bytes: number, maxBytes: number): Js
 /** Whole members, in order, that fit beside the mark; the number of the others. */
 function shortObject(object: JsonObject, bytes: number, maxBytes: number): Json {
   const members = Object.entries(object)
-  const rest: Record<string, Json> = Object.create(null)
+  const rest = Object.create(null) as Record<string, Json>
   let left = maxBytes - resultBytes({ truncated: true, bytes, omitted: members.length, rest: {} })
   let omitted = 0
   for (const [key, member] of members) {

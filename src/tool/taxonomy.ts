@@ -28,21 +28,40 @@ const wellKnown = (effect: EffectLevel): Readonly<Record<string, ErrorClass>> =>
 const OPEN_KINDS: ReadonlySet<FaultKind> = new Set<FaultKind>(['transient', 'unknown_outcome', 'unclassified'])
 export const leavesOpen = (error: ErrorClass): boolean => OPEN_KINDS.has(error.kind)
 
-export function readTaxonomy(errors: Taxonomy, effect: EffectLevel): { errors: Record<string, ErrorClass>; problems: Problem[] } {
+export interface TaxonomyRead {
+  readonly errors: Readonly<Record<string, ErrorClass>>
+  readonly problems: readonly Problem[]
+}
+
+export function readTaxonomy(taxonomy: Taxonomy, effect: EffectLevel): TaxonomyRead {
   const known = wellKnown(effect)
-  const read: Record<string, ErrorClass> = Object.create(null)
+  const listed = Array.isArray(taxonomy)
+  const errors = Object.create(null) as Record<string, ErrorClass>
   const problems: Problem[] = []
-  const listed = Array.isArray(errors) ? (errors as readonly string[]).map((code) => [code, undefined] as const) : Object.entries(errors)
-  for (const [code, given] of listed) {
-    const at = `/errors/${code}`
-    const found = given ?? (Object.hasOwn(known, code) ? known[code] : undefined)
-    if (!CODE.test(code)) problems.push(problem('error_code_illegal', at, 'An error code is lower case with underscores.', '`business_rejected`.'))
-    else if (!found) {
-      const fix = `\`errors: { ${code}: { kind: 'business_rejected', reaction: 'replan' } }\`.`
-      problems.push(problem('error_without_class', at, 'This code is not well known, so its kind and reaction must be said.', fix))
-    } else if (!KINDS.has(found.kind) || !REACTIONS.has(found.reaction)) {
-      problems.push(problem('error_class_illegal', at, 'The kind or the reaction does not exist.', "`{ kind: 'business_rejected', reaction: 'replan' }`."))
-    } else read[code] = Object.freeze({ kind: found.kind, reaction: found.reaction })
+  for (const [key, given] of Object.entries<unknown>(taxonomy as Record<string, unknown>)) {
+    const code = listed ? String(given) : key
+    const found = listed ? (Object.hasOwn(known, code) ? known[code] : undefined) : (given as ErrorClass | undefined)
+    const broken = codeProblem(code, found)
+    if (broken) problems.push(broken)
+    else if (found) errors[code] = entry(found.kind, found.reaction)
   }
-  return { errors: Object.freeze(read), problems }
+  return { errors: Object.freeze(errors), problems }
+}
+
+function codeProblem(code: string, found: ErrorClass | undefined): Problem | null {
+  const at = `/errors/${code}`
+  if (!CODE.test(code)) {
+    return problem('error_code_illegal', at, 'An error code is lower case with underscores.', '`business_rejected`.')
+  }
+  const fix = `\`errors: { ${code}: { kind: 'business_rejected', reaction: 'replan' } }\`.`
+  if (!found) {
+    return problem(
+      'error_without_class',
+      at,
+      'This code is not well known, so its kind and reaction must be said.',
+      fix,
+    )
+  }
+  const legal = KINDS.has(found.kind) && REACTIONS.has(found.reaction)
+  return legal ? null : problem('error_class_illegal', at, 'The kind or the reaction does not exist.', fix)
 }

@@ -33,7 +33,13 @@ describe('contracts in YAML', () => {
     const [refund, ...others] = load(SEED)
     expect(others).toEqual([])
     expect(refund).toMatchObject({
-      name: 'orders.refund', version: 2, timeoutMs: 10_000, permission: 'orders.refund', effect: 'irreversible', approval: 'confirm', unknown: 'probe',
+      name: 'orders.refund',
+      version: 2,
+      timeoutMs: 10_000,
+      permission: 'orders.refund',
+      effect: 'irreversible',
+      approval: 'confirm',
+      unknown: 'probe',
       errors: {
         validation_error: { kind: 'validation', reaction: 'fix_arguments' },
         permission_denied: { kind: 'permission_denied', reaction: 'replan' },
@@ -59,7 +65,7 @@ describe('contracts in YAML', () => {
     ['an automatic refund', SEED.replace('approval: required', 'approval: auto'), 'irreversible_auto'],
     ['a read with commit', SEED.replace('irreversible', 'read'), 'read_with_commit'],
     ['a repeated line', `${SEED}version: 3\n`, 'yaml_invalid'],
-    ['an alias', `${SEED.replace('- business_rejected', '- &a business_rejected\n- *a')}`, 'yaml_invalid'],
+    ['an alias', SEED.replace('- business_rejected', '- &a business_rejected\n- *a'), 'yaml_invalid'],
     ['a list', '- 1', 'yaml_invalid'],
     ['broken YAML', 'name: [', 'yaml_invalid'],
     ['a timeout that is text', SEED.replace('10000', 'soon'), 'line_type'],
@@ -69,6 +75,8 @@ describe('contracts in YAML', () => {
   })
 
   it('I1 an effect whose unknown outcome nobody can resolve fails at load', () => {
-    expect(() => load(SEED, { implementations: { 'orders.refund': { commit: () => 1 } } })).toThrow('effect_without_unknown')
+    expect(() => load(SEED, { implementations: { 'orders.refund': { commit: () => 1 } } })).toThrow(
+      'effect_without_unknown',
+    )
   })
 })

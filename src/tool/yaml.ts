@@ -7,7 +7,10 @@ import type { ToolSpec } from './spec.ts'
 import type { SchemaSource } from './standard.ts'
 
 /** The code behind a YAML contract. `unknown` stands here, because only the implementation knows its provider. */
-export type YamlImplementation = Pick<ToolSpec<{ readonly [keyword: string]: unknown }>, 'run' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'>
+export type YamlImplementation = Pick<
+  ToolSpec<{ readonly [keyword: string]: unknown }>,
+  'run' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'
+>
 
 export interface YamlParts {
   /** What `input_schema` and `output_schema` refer to by name. */
@@ -30,18 +33,36 @@ const LINES = {
   waiver: 'waiver',
   breaker: 'breaker',
 } as const
-const READ_HERE = ['name', 'version', 'input_schema', 'output_schema', 'retry_policy', 'idempotency', 'side_effect_level', 'approval']
-const APPROVALS: Readonly<Record<string, 'auto' | 'confirm'>> = Object.freeze({ required: 'confirm', auto: 'auto', not_required: 'auto' })
+const READ_HERE = [
+  'name',
+  'version',
+  'input_schema',
+  'output_schema',
+  'retry_policy',
+  'idempotency',
+  'side_effect_level',
+  'approval',
+]
+const APPROVALS: Readonly<Record<string, 'auto' | 'confirm'>> = Object.freeze({
+  required: 'confirm',
+  auto: 'auto',
+  not_required: 'auto',
+})
 
 /** One contract per document. Throws `invalid_definition`. */
 export function contractsFromYaml(text: string, parts: YamlParts): Contract[] {
   const documents = parseAllDocuments(text, { uniqueKeys: true, strict: true })
   return [...documents].map((document, i) => {
     const broken = document.errors[0]
-    if (broken) throw definitionFault(`document ${i + 1}`, [problem('yaml_invalid', '', `${broken.message}.`, 'correct the named line.')])
+    if (broken)
+      throw definitionFault(`document ${i + 1}`, [
+        problem('yaml_invalid', '', `${broken.message}.`, 'correct the named line.'),
+      ])
     const lines = linesOf(document)
     if (typeof lines !== 'object' || lines === null || Array.isArray(lines)) {
-      throw definitionFault(`document ${i + 1}`, [problem('yaml_invalid', '', 'A contract is a map of lines without aliases.', '`name: orders.refund`.')])
+      throw definitionFault(`document ${i + 1}`, [
+        problem('yaml_invalid', '', 'A contract is a map of lines without aliases.', '`name: orders.refund`.'),
+      ])
     }
     return contractOf(lines as Record<string, unknown>, parts)
   })
@@ -56,17 +77,32 @@ function linesOf(document: Document): unknown {
   }
 }
 
+/** A word of the file; a map or a list is none. */
+const word = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')
+
 function contractOf(lines: Record<string, unknown>, { schemas, implementations }: YamlParts): Contract {
-  const name = String(lines.name)
-  const subject = `${name}@${String(lines.version)}`
+  const name = word(lines.name)
+  const subject = `${name}@${word(lines.version)}`
   const implementation = Object.hasOwn(implementations, name) ? implementations[name] : undefined
   const problems = yamlProblems(lines, schemas)
-  if (!implementation) problems.push(problem('implementation_missing', '/name', 'No implementation of this name was given.', `\`implementations: { '${name}': { commit: … } }\`.`))
+  if (!implementation)
+    problems.push(
+      problem(
+        'implementation_missing',
+        '/name',
+        'No implementation of this name was given.',
+        `\`implementations: { '${name}': { commit: … } }\`.`,
+      ),
+    )
   if (problems.length > 0) throw definitionFault(subject, problems)
 
-  const spec: Record<string, unknown> = { ...implementation, input: schemas[String(lines.input_schema)], effect: lines.side_effect_level }
-  if (lines.output_schema !== undefined) spec.output = schemas[String(lines.output_schema)]
-  if (lines.approval !== undefined) spec.approval = APPROVALS[String(lines.approval)]
+  const spec: Record<string, unknown> = {
+    ...implementation,
+    input: schemas[word(lines.input_schema)],
+    effect: lines.side_effect_level,
+  }
+  if (lines.output_schema !== undefined) spec.output = schemas[word(lines.output_schema)]
+  if (lines.approval !== undefined) spec.approval = APPROVALS[word(lines.approval)]
   for (const [line, key] of Object.entries(LINES)) if (lines[line] !== undefined) spec[key] = lines[line]
   // Every line is judged again by the rules of `tool`, which trust no type.
   return tool(subject, spec as unknown as ToolSpec<SchemaSource>)
@@ -76,17 +112,53 @@ function yamlProblems(lines: Record<string, unknown>, schemas: YamlParts['schema
   const problems: Problem[] = []
   const say = (broken: boolean, ...rest: Parameters<typeof problem>) => broken && problems.push(problem(...rest))
   for (const line of Object.keys(lines)) {
-    say(!Object.hasOwn(LINES, line) && !READ_HERE.includes(line), 'line_unknown', `/${line}`, 'A contract has no such line.', `remove \`${line}\` or correct its spelling.`)
+    say(
+      !Object.hasOwn(LINES, line) && !READ_HERE.includes(line),
+      'line_unknown',
+      `/${line}`,
+      'A contract has no such line.',
+      `remove \`${line}\` or correct its spelling.`,
+    )
   }
   for (const line of ['input_schema', 'output_schema']) {
     const named = lines[line]
-    const missing = named === undefined ? line === 'input_schema' : !Object.hasOwn(schemas, String(named))
-    say(missing, 'schema_unknown', `/${line}`, 'No schema of this name was given.', `\`schemas: { ${String(named ?? 'RefundRequest')}: … }\`.`)
+    const missing = named === undefined ? line === 'input_schema' : !Object.hasOwn(schemas, word(named))
+    say(
+      missing,
+      'schema_unknown',
+      `/${line}`,
+      'No schema of this name was given.',
+      `\`schemas: { ${word(named) || 'RefundRequest'}: … }\`.`,
+    )
   }
   const read = lines.side_effect_level === 'read'
-  say(lines.retry_policy !== undefined && lines.retry_policy !== 'no_automatic_retry', 'retry_illegal', '/retry_policy', 'A tool is never repeated automatically.', '`retry_policy: no_automatic_retry`.')
-  say(!read && lines.idempotency !== 'required', 'idempotency_missing', '/idempotency', 'An effect above `read` is idempotent.', '`idempotency: required`.')
-  say(read && !['required', 'none', undefined].includes(lines.idempotency as string | undefined), 'idempotency_illegal', '/idempotency', 'The line is not one of two.', '`idempotency: none`.')
-  say(lines.approval !== undefined && !Object.hasOwn(APPROVALS, String(lines.approval)), 'approval_illegal', '/approval', 'The approval is not known.', '`approval: required`.')
+  say(
+    lines.retry_policy !== undefined && lines.retry_policy !== 'no_automatic_retry',
+    'retry_illegal',
+    '/retry_policy',
+    'A tool is never repeated automatically.',
+    '`retry_policy: no_automatic_retry`.',
+  )
+  say(
+    !read && lines.idempotency !== 'required',
+    'idempotency_missing',
+    '/idempotency',
+    'An effect above `read` is idempotent.',
+    '`idempotency: required`.',
+  )
+  say(
+    read && !['required', 'none', undefined].includes(lines.idempotency as string | undefined),
+    'idempotency_illegal',
+    '/idempotency',
+    'The line is not one of two.',
+    '`idempotency: none`.',
+  )
+  say(
+    lines.approval !== undefined && !Object.hasOwn(APPROVALS, word(lines.approval)),
+    'approval_illegal',
+    '/approval',
+    'The approval is not known.',
+    '`approval: required`.',
+  )
   return problems
 }
