@@ -18,18 +18,12 @@ import type { Call, Run } from './state.ts'
 /** An effect that was started this often and still has no outcome needs a person. */
 const MOST_STARTS = 5
 
-export async function startEffect(
-  parts: ActParts,
-  work: Work,
-  call: Call,
-  { again }: { again: boolean },
-): Promise<Acted> {
+export async function startEffect(parts: ActParts, work: Work, call: Call, { again }: { again: boolean }): Promise<Acted> {
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return settled(work.run, call, refused(contract))
   // the rules under which somebody agreed are no longer ours
-  if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto')
-    return settled(work.run, call, refused('stale_plan'))
+  if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto') return settled(work.run, call, refused('stale_plan'))
   const stale = again ? false : await isStale(parts, work, call, contract)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
@@ -91,9 +85,7 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
     if (contract.unknown !== 'key' && wait > 0) return { run: work.run, report: { kind: 'probe_later', ms: wait } }
   }
   if (work.run.cancel || work.leftMs <= 0) {
-    return contract.unknown === 'key' && !contract.implementation.probe
-      ? unknown(work.run, call)
-      : settled(work.run, call, refused('not_started'))
+    return contract.unknown === 'key' && !contract.implementation.probe ? unknown(work.run, call) : settled(work.run, call, refused('not_started'))
   }
   if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
   return startEffect(parts, work, call, { again: true })

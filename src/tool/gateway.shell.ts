@@ -24,7 +24,7 @@ export interface CallOptions {
 }
 
 export type PlanOutcome =
-  | { readonly ok: true; readonly plan: Plan }
+  | { readonly ok: true; readonly plan: Plan; readonly resourceVersion: string | null }
   | { readonly ok: false; readonly error: ErrorEnvelope }
 
 /** `settled` with an error: the provider refused, nothing happened. */
@@ -70,9 +70,8 @@ export async function callPlan(
     return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
   }
   const checked = checkJson(ended.value, { text: 'mend' })
-  return checked.ok && isPlan(checked.value)
-    ? { ok: true, plan: checked.value }
-    : failed(envelope('result_not_serialisable'))
+  if (!checked.ok || !isPlan(checked.value)) return failed(envelope('result_not_serialisable'))
+  return { ok: true, plan: checked.value, resourceVersion: checked.value.resourceVersion ?? null }
 }
 
 /** The version of the resource now, or null when the tool has no reader. Any failure refuses (J12). */

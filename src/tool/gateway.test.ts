@@ -271,10 +271,12 @@ describe('plans and probes', () => {
     expect(await callPlan(contract, args, context(), { clock: handClock() })).toEqual({
       ok: true,
       plan: { summary: 'Refund A1', before: { paid: true }, resourceVersion: 'v7' },
+      resourceVersion: 'v7',
     })
     expect(await callPlan(refund({}), args, context(), { clock: handClock() })).toEqual({
       ok: true,
       plan: { summary: 'orders.refund version 2' },
+      resourceVersion: null,
     })
   })
 
