@@ -30,7 +30,7 @@ create table plimsoll.audit (
   digest text,
   created_at timestamp with time zone not null default now(),
   constraint audit_pkey PRIMARY KEY (tenant_id, id)
-) with ();
+);
 alter table plimsoll.audit enable row level security;
 alter table plimsoll.audit force row level security;
 alter table plimsoll.audit owner to plimsoll_owner;
@@ -71,7 +71,7 @@ create table plimsoll.confirmation (
   constraint confirmation_tenant_id_run_id_step_position_nonce_key UNIQUE (tenant_id, run_id, step, "position", nonce),
   constraint confirmation_level_check CHECK ((level = ANY (ARRAY['confirm'::text, 'strong_confirm'::text]))),
   constraint confirmation_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'superseded'::text, 'consumed'::text])))
-) with ();
+);
 alter table plimsoll.confirmation enable row level security;
 alter table plimsoll.confirmation force row level security;
 alter table plimsoll.confirmation owner to plimsoll_owner;
@@ -95,7 +95,7 @@ create table plimsoll.credential (
   revoked_at timestamp with time zone,
   constraint credential_pkey PRIMARY KEY (hash),
   constraint credential_kind_check CHECK ((kind = ANY (ARRAY['service'::text, 'operator'::text])))
-) with ();
+);
 alter table plimsoll.credential owner to plimsoll_owner;
 grant insert, select on table plimsoll.credential to plimsoll_app;
 grant update (revoked_at) on table plimsoll.credential to plimsoll_app;
@@ -111,7 +111,7 @@ create unlogged table plimsoll.delta (
   body bytea not null,
   created_at timestamp with time zone not null default now(),
   constraint delta_pkey PRIMARY KEY (tenant_id, run_id, seq)
-) with ();
+);
 alter table plimsoll.delta enable row level security;
 alter table plimsoll.delta force row level security;
 alter table plimsoll.delta owner to plimsoll_owner;
@@ -184,7 +184,7 @@ create table plimsoll.event (
   created_at timestamp with time zone not null default now(),
   constraint event_pkey PRIMARY KEY (tenant_id, run_id, seq),
   constraint event_visibility_check CHECK ((visibility = ANY (ARRAY['user'::text, 'operator'::text])))
-) with ();
+);
 alter table plimsoll.event enable row level security;
 alter table plimsoll.event force row level security;
 alter table plimsoll.event owner to plimsoll_owner;
@@ -206,7 +206,7 @@ create table plimsoll.idempotency (
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone not null,
   constraint idempotency_pkey PRIMARY KEY (tenant_id, environment, caller, key)
-) with ();
+);
 alter table plimsoll.idempotency enable row level security;
 alter table plimsoll.idempotency force row level security;
 alter table plimsoll.idempotency owner to plimsoll_owner;
@@ -239,7 +239,7 @@ create table plimsoll.ledger (
   constraint ledger_pkey PRIMARY KEY (tenant_id, run_id, seq, level),
   constraint ledger_kind_check CHECK ((kind = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text]))),
   constraint ledger_level_check CHECK ((level = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])))
-) with ();
+);
 alter table plimsoll.ledger enable row level security;
 alter table plimsoll.ledger force row level security;
 alter table plimsoll.ledger owner to plimsoll_owner;
@@ -272,7 +272,7 @@ create table plimsoll.message (
   constraint message_pkey PRIMARY KEY (tenant_id, run_id, seq),
   constraint message_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text, 'tool'::text]))),
   constraint message_visibility_check CHECK ((visibility = ANY (ARRAY['user'::text, 'model'::text, 'internal'::text])))
-) with ();
+);
 alter table plimsoll.message enable row level security;
 alter table plimsoll.message force row level security;
 alter table plimsoll.message owner to plimsoll_owner;
@@ -280,6 +280,17 @@ create policy batch on plimsoll.message for all to plimsoll_step using ((array_p
 create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.message to plimsoll_step;
 grant select on table plimsoll.message to plimsoll_app;
+
+create table plimsoll.migration (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  safe boolean not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint migration_pkey PRIMARY KEY (version)
+);
+alter table plimsoll.migration owner to postgres;
+grant select on table plimsoll.migration to plimsoll_app;
 
 create table plimsoll.run (
   tenant_id text not null,
@@ -364,7 +375,7 @@ create policy claimable on plimsoll.run for select to plimsoll_claim using ((sta
 create policy tenant on plimsoll.run for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
-grant select (attempts, branch, created_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
@@ -395,7 +406,7 @@ create table plimsoll.tenant (
   created_at timestamp with time zone not null default now(),
   constraint tenant_pkey PRIMARY KEY (id),
   constraint tenant_id_check CHECK ((id ~ '^[a-z0-9_]{1,40}$'::text))
-) with ();
+);
 alter table plimsoll.tenant owner to plimsoll_owner;
 grant insert, select on table plimsoll.tenant to plimsoll_app;
 
@@ -406,7 +417,7 @@ create table plimsoll.tombstone (
   environment text not null,
   created_at timestamp with time zone not null default now(),
   constraint tombstone_pkey PRIMARY KEY (tenant_id, kind, id)
-) with ();
+);
 alter table plimsoll.tombstone enable row level security;
 alter table plimsoll.tombstone force row level security;
 alter table plimsoll.tombstone owner to plimsoll_owner;
@@ -420,7 +431,7 @@ create table plimsoll.worker (
   started_at timestamp with time zone not null default now(),
   lease_until timestamp with time zone not null,
   constraint worker_pkey PRIMARY KEY (id)
-) with ();
+);
 alter table plimsoll.worker owner to plimsoll_owner;
 grant delete, insert, select, update on table plimsoll.worker to plimsoll_app;
 grant select on table plimsoll.worker to plimsoll_claim;
@@ -460,7 +471,21 @@ end $function$;
 alter function plimsoll.cancel(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.cancel(jsonb,text[]) to plimsoll_app;
 
-CREATE OR REPLACE FUNCTION plimsoll.claim(p_worker text, p_limit integer)
+CREATE OR REPLACE FUNCTION plimsoll.canceled(p_worker text)
+ RETURNS TABLE(tenant text, environment text, run text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query select r.tenant_id, r.environment, r.id from plimsoll.run r
+  where r.worker_id = p_worker and r.status = 'running' and r.cancel_cause is not null;
+end $function$;
+alter function plimsoll.canceled(text) owner to plimsoll_claim;
+grant execute on function plimsoll.canceled(text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.claim(p_worker text, p_agents text[], p_limit integer)
  RETURNS TABLE(tenant text, environment text, run text, epoch bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -475,6 +500,8 @@ begin
   from (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
+      -- a worker takes what it can drive; whose time is over can be ended by any
+      and (q.agent = any (p_agents) or q.deadline_at <= now())
       -- one active generation per branch: a younger one waits until the older has ended
       and not exists (
         select from plimsoll.run older
@@ -488,8 +515,8 @@ begin
   where r.tenant_id = d.tenant_id and r.id = d.id
   returning r.tenant_id, r.environment, r.id, r.epoch;
 end $function$;
-alter function plimsoll.claim(text,integer) owner to plimsoll_claim;
-grant execute on function plimsoll.claim(text,integer) to plimsoll_app;
+alter function plimsoll.claim(text,text[],integer) owner to plimsoll_claim;
+grant execute on function plimsoll.claim(text,text[],integer) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.decide(p jsonb, p_keys text[])
  RETURNS TABLE(n integer, outcome text, status text, version bigint)

@@ -68,6 +68,7 @@ describe('the golden schema', () => {
       -- schemas
       create schema ledger authorization ledger_owner;
       grant usage on schema ledger to ledger_app;
+      create schema plimsoll authorization postgres;
       grant usage on schema public to public;
 
       -- types
@@ -93,6 +94,16 @@ describe('the golden schema', () => {
       create policy wall on ledger.entry for all to ledger_app using ((tenant = current_setting('app.tenant'::text, true)));
       grant insert, select on table ledger.entry to ledger_app;
       grant update (note) on table ledger.entry to ledger_app;
+
+      create table plimsoll.migration (
+        version integer not null,
+        name text not null,
+        checksum text not null,
+        safe boolean not null,
+        applied_at timestamp with time zone not null default now(),
+        constraint migration_pkey PRIMARY KEY (version)
+      );
+      alter table plimsoll.migration owner to postgres;
 
       -- views
 

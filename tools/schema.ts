@@ -104,7 +104,7 @@ const SECTIONS: readonly (readonly [title: string, sql: string])[] = [
            order by array_position(array['p', 'u', 'f', 'c', 'x'], contype::text), conname)
          from pg_constraint k where conrelid = t.oid and contype <> 'n')),
        coalesce(' partition by ' || pg_get_partkeydef(oid), ''),
-       coalesce(format(' with (%s)', array_to_string(reloptions, ', ')), '')) as line from t
+       coalesce(' with (' || array_to_string(reloptions, ', ') || ')', '')) as line from t
      union all select name, 1, format('alter table %s owner to %s;', name, relowner::regrole) from t
      union all select name, 1, format('alter table %s enable row level security;', name) from t where relrowsecurity
      union all select name, 1, format('alter table %s force row level security;', name) from t where relforcerowsecurity
@@ -133,7 +133,7 @@ const SECTIONS: readonly (readonly [title: string, sql: string])[] = [
     `with v as (select c.*, c.oid::regclass::text as name from pg_class c
        where relkind in ('v', 'm') and ${ours('relnamespace', 'c.oid')})
      select name, 0 as part, format(E'\\ncreate %sview %s%s as\\n%s', case relkind when 'm' then 'materialized ' else '' end,
-       name, coalesce(format(' with (%s)', array_to_string(reloptions, ', ')), ''), pg_get_viewdef(oid)) as line from v
+       name, coalesce(' with (' || array_to_string(reloptions, ', ') || ')', ''), pg_get_viewdef(oid)) as line from v
      union all select name, 1, format('alter view %s owner to %s;', name, relowner::regrole) from v
      union all select name, part, line from (${grants('table', 'select name, relowner as owner, relacl as acl from v')}) g`,
   ],
