@@ -634,6 +634,31 @@ end $function$;
 alter function plimsoll.load(text,text,text) owner to plimsoll_owner;
 grant execute on function plimsoll.load(text,text,text) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.open_session(p jsonb, p_keys text[])
+ RETURNS TABLE(n integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  return query
+  with t as (
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, user_id text, subject text, agent text))
+      with ordinality as t(tenant, environment, session, user_id, subject, agent, n)
+  ),
+  made as (
+    insert into plimsoll.session (tenant_id, id, environment, user_id, subject_id, agent)
+    select t.tenant, t.session, t.environment, t.user_id, t.subject, t.agent from t on conflict do nothing
+    returning tenant_id, id
+  )
+  select t.n::int from t join made on made.tenant_id = t.tenant and made.id = t.session;
+  perform set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.open_session(jsonb,text[]) owner to plimsoll_step;
+grant execute on function plimsoll.open_session(jsonb,text[]) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.reap(p_limit integer)
  RETURNS integer
  LANGUAGE plpgsql
