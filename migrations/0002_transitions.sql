@@ -11,7 +11,9 @@
 grant create on schema plimsoll to plimsoll_step, plimsoll_claim;
 set local role plimsoll_step;
 
--- COMMIT A, COMMIT B, parking, ending: everything that the pure machine decided about one run, or nothing of it.
+-- COMMIT A, COMMIT B, parking, ending: everything that the pure machine decided about a run, or nothing of it. The UPDATE
+-- holds every guard; only a row that passed it gets anything recorded. Plain statements, row by row: the executor sets up
+-- every branch of a data-modifying CTE, written to or not, which cost a lone run half of its time (docs/decisions).
 create function plimsoll.step(p jsonb, p_keys text[], p_worker text)
 returns table (n int, version int8)
 language plpgsql security definer
@@ -19,10 +21,12 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $f$
 #variable_conflict use_column
+declare
+  t record;
+  r record;
 begin
   perform set_config('app.batch', p_keys::text, true);
-  return query
-  with t as materialized (
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
@@ -34,98 +38,95 @@ begin
       event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
       confirmations, closed, events, n)
+    -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
-  ),
-  u as (
-    update plimsoll.run r set
-      status = t."to", wait_reason = t.wait, phase = t.phase, step = t.step, version = r.version + 1,
-      commits = r.commits + (r.status = 'running')::int, event_seq = t.event_seq, message_seq = t.message_seq, attempts = t.attempts, progress_at = now(),
-      worker_id = case when t."to" = 'running' then r.worker_id end,
+  loop
+    update plimsoll.run x set
+      status = t."to", wait_reason = t.wait, phase = t.phase, step = t.step, version = x.version + 1,
+      commits = x.commits + (x.status = 'running')::int, event_seq = t.event_seq, message_seq = t.message_seq,
+      attempts = t.attempts, progress_at = now(),
+      worker_id = case when t."to" = 'running' then x.worker_id end,
       due_at = case when t."to" = 'queued' then now()
                     when t."to" = 'waiting_confirmation' then coalesce(now() + t.due_ms * interval '1 millisecond', 'infinity')
-                    else r.due_at end,
-      used_tool_calls = r.used_tool_calls + t.tool_calls,
-      used_tokens = r.used_tokens + t.input_tokens + t.output_tokens,
-      used_cost = r.used_cost + t.spent_cost,
-      reserved_tokens = r.reserved_tokens + t.reserved_tokens - t.released_tokens,
-      reserved_cost = r.reserved_cost + t.reserved_cost - t.released_cost,
-      cancel_cause = coalesce(r.cancel_cause, t.cancel),
+                    else x.due_at end,
+      used_tool_calls = x.used_tool_calls + t.tool_calls,
+      used_tokens = x.used_tokens + t.input_tokens + t.output_tokens,
+      used_cost = x.used_cost + t.spent_cost,
+      reserved_tokens = x.reserved_tokens + t.reserved_tokens - t.released_tokens,
+      reserved_cost = x.reserved_cost + t.reserved_cost - t.released_cost,
+      cancel_cause = coalesce(x.cancel_cause, t.cancel),
       integrity = t.integrity, confidentiality = t.confidentiality, watermark_from = t.watermark_from,
       end_reason = t.end_reason, ended_at = case when t.end_reason is not null then now() end
-    from t
-    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
-      and r.version = t.version
-      and r.status = t."from"
-      and (r.status <> 'running' or (r.worker_id = p_worker and r.epoch = t.epoch))
-      and t.step <= r.max_steps
-      and r.used_tool_calls + t.tool_calls <= r.max_tool_calls
-      and (t.reserved_tokens = 0 or r.used_tokens + t.input_tokens + t.output_tokens + r.reserved_tokens
-           - t.released_tokens + t.reserved_tokens <= r.max_tokens)
-      and (t.reserved_cost = 0 or r.used_cost + t.spent_cost + r.reserved_cost - t.released_cost + t.reserved_cost <= r.max_cost)
-    returning t.n, r.tenant_id, r.environment, r.id, r.version, r.session_id, r.user_id, r.subject_id, r.generation, r.parent_run_id
-  ),
-  a as materialized (
-    select u.tenant_id, u.environment, u.id, u.version, u.session_id, u.user_id, u.subject_id, u.generation, u.parent_run_id,
-           t.n, t.step, t.kind, t.input_tokens, t.output_tokens, t.spent_cost, t.tool_calls, t.known, t.reserved_tokens,
-           t.reserved_cost, t.released_tokens, t.released_cost, t.messages, t.effects, t.settled, t.confirmations, t.closed, t.events
-    from u join t using (n)
-  ),
-  said as (
-    insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, position, role,
-      body, content_hash, visibility, integrity, confidentiality, origin, partial, tokens)
-    select a.tenant_id, a.id, m.seq, a.environment, a.session_id, a.user_id, a.subject_id, m.step, m.position, m.role,
-      decode(m.body, 'base64'), m.hash, m.visibility, m.integrity, m.confidentiality, m.origin, m.partial, m.tokens
-    from a cross join lateral jsonb_to_recordset(a.messages) as m (seq int, step int, position int, role text, body text,
-      hash text, visibility text, integrity text, confidentiality text, origin jsonb, partial boolean, tokens int)
-  ),
-  intended as (
-    insert into plimsoll.effect (tenant_id, run_id, step, position, environment, session_id, user_id, subject_id, call_id, tool,
-      tool_version, level, approval, arguments, arguments_hash, fingerprint, idempotency_key, status, outcome, error_code,
-      result, result_hash, settled_at)
-    select a.tenant_id, a.id, e.step, e.position, a.environment, a.session_id, a.user_id, a.subject_id, e.call_id, e.tool,
-      e.tool_version, e.level, e.approval, decode(e.arguments, 'base64'), e.arguments_hash, e.fingerprint, e.key, e.status,
-      e.outcome, e.error_code, decode(e.result, 'base64'), e.result_hash, case when e.status = 'settled' then now() end
-    from a cross join lateral jsonb_to_recordset(a.effects) as e (step int, position int, call_id text, tool text,
-      tool_version int, level text, approval text, arguments text, arguments_hash text, fingerprint text, key text, status text,
-      outcome text, error_code text, result text, result_hash text)
-  ),
-  settled as (
-    update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
-      result = decode(s.result, 'base64'), result_hash = s.result_hash,
-      settled_at = case when s.status = 'settled' then now() end
-    from a cross join lateral jsonb_to_recordset(a.settled) as s (step int, position int, status text, outcome text,
-      error_code text, result text, result_hash text)
-    where e.tenant_id = a.tenant_id and e.run_id = a.id and e.step = s.step and e.position = s.position
-      and e.status <> 'settled'
-  ),
-  asked as (
-    insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
-      generation, tool, tool_version, params_hash, resource, resource_version, plan, level, confirmers, nonce, expires_at)
-    select a.tenant_id, c.id, a.environment, a.session_id, a.user_id, a.subject_id, a.id, c.step, c.position, a.generation,
-      c.tool, c.tool_version, c.params_hash, c.resource, c.resource_version, decode(c.plan, 'base64'), c.level, c.confirmers,
-      c.nonce, now() + c.open_ms * interval '1 millisecond'
-    from a cross join lateral jsonb_to_recordset(a.confirmations) as c (id text, step int, position int, tool text,
-      tool_version int, params_hash text, resource text, resource_version text, plan text, level text, confirmers text[],
-      nonce text, open_ms int8)
-  ),
-  closed as (
-    update plimsoll.confirmation c set status = x.status, version = c.version + 1
-    from a cross join lateral jsonb_to_recordset(a.closed) as x (id text, status text)
-    where c.tenant_id = a.tenant_id and c.run_id = a.id and c.id = x.id and c.status in ('pending', 'approved')
-  ),
-  spent as (
-    insert into plimsoll.ledger (tenant_id, run_id, seq, environment, parent_run_id, step, kind, input_tokens, output_tokens,
-      spent_cost, tool_calls, known, reserved_tokens, reserved_cost, released_tokens, released_cost)
-    select a.tenant_id, a.id, a.version, a.environment, a.parent_run_id, a.step, a.kind, a.input_tokens, a.output_tokens,
-      a.spent_cost, a.tool_calls, a.known, a.reserved_tokens, a.reserved_cost, a.released_tokens, a.released_cost
-    from a where a.kind is not null
-  ),
-  told as (
-    insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
-    select a.tenant_id, a.id, v.seq, a.environment, v.type, v.visibility, decode(v.body, 'base64')
-    from a cross join lateral jsonb_to_recordset(a.events) as v (seq int8, type text, visibility text, body text)
-  )
-  select a.n::int, a.version from a;
+    where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.run
+      and x.version = t.version
+      and x.status = t."from"
+      and (x.status <> 'running' or (x.worker_id = p_worker and x.epoch = t.epoch))
+      and t.step <= x.max_steps
+      and x.used_tool_calls + t.tool_calls <= x.max_tool_calls
+      and (t.reserved_tokens = 0 or x.used_tokens + t.input_tokens + t.output_tokens + x.reserved_tokens
+           - t.released_tokens + t.reserved_tokens <= x.max_tokens)
+      and (t.reserved_cost = 0 or x.used_cost + t.spent_cost + x.reserved_cost - t.released_cost + t.reserved_cost <= x.max_cost)
+    returning x.tenant_id, x.environment, x.id, x.version, x.session_id, x.user_id, x.subject_id, x.generation, x.parent_run_id
+    into r;
+    continue when not found;
+
+    if t.messages <> '[]' then
+      insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, position, role,
+        body, content_hash, visibility, integrity, confidentiality, origin, partial, tokens)
+      select r.tenant_id, r.id, m.seq, r.environment, r.session_id, r.user_id, r.subject_id, m.step, m.position, m.role,
+        decode(m.body, 'base64'), m.hash, m.visibility, m.integrity, m.confidentiality, m.origin, m.partial, m.tokens
+      from jsonb_to_recordset(t.messages) as m (seq int, step int, position int, role text, body text, hash text,
+        visibility text, integrity text, confidentiality text, origin jsonb, partial boolean, tokens int);
+    end if;
+    if t.effects <> '[]' then
+      insert into plimsoll.effect (tenant_id, run_id, step, position, environment, session_id, user_id, subject_id, call_id, tool,
+        tool_version, level, approval, arguments, arguments_hash, fingerprint, idempotency_key, status, outcome, error_code,
+        result, result_hash, settled_at)
+      select r.tenant_id, r.id, e.step, e.position, r.environment, r.session_id, r.user_id, r.subject_id, e.call_id, e.tool,
+        e.tool_version, e.level, e.approval, decode(e.arguments, 'base64'), e.arguments_hash, e.fingerprint, e.key, e.status,
+        e.outcome, e.error_code, decode(e.result, 'base64'), e.result_hash, case when e.status = 'settled' then now() end
+      from jsonb_to_recordset(t.effects) as e (step int, position int, call_id text, tool text, tool_version int, level text,
+        approval text, arguments text, arguments_hash text, fingerprint text, key text, status text, outcome text,
+        error_code text, result text, result_hash text);
+    end if;
+    if t.settled <> '[]' then
+      update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
+        result = decode(s.result, 'base64'), result_hash = s.result_hash,
+        settled_at = case when s.status = 'settled' then now() end
+      from jsonb_to_recordset(t.settled) as s (step int, position int, status text, outcome text, error_code text, result text,
+        result_hash text)
+      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = s.step and e.position = s.position
+        and e.status <> 'settled';
+    end if;
+    if t.confirmations <> '[]' then
+      insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
+        generation, tool, tool_version, params_hash, resource, resource_version, plan, level, confirmers, nonce, expires_at)
+      select r.tenant_id, c.id, r.environment, r.session_id, r.user_id, r.subject_id, r.id, c.step, c.position, r.generation,
+        c.tool, c.tool_version, c.params_hash, c.resource, c.resource_version, decode(c.plan, 'base64'), c.level, c.confirmers,
+        c.nonce, now() + c.open_ms * interval '1 millisecond'
+      from jsonb_to_recordset(t.confirmations) as c (id text, step int, position int, tool text, tool_version int,
+        params_hash text, resource text, resource_version text, plan text, level text, confirmers text[], nonce text, open_ms int8);
+    end if;
+    if t.closed <> '[]' then
+      update plimsoll.confirmation c set status = x.status, version = c.version + 1
+      from jsonb_to_recordset(t.closed) as x (id text, status text)
+      where c.tenant_id = r.tenant_id and c.run_id = r.id and c.id = x.id and c.status in ('pending', 'approved');
+    end if;
+    if t.kind is not null then
+      insert into plimsoll.ledger (tenant_id, run_id, seq, environment, parent_run_id, step, kind, input_tokens, output_tokens,
+        spent_cost, tool_calls, known, reserved_tokens, reserved_cost, released_tokens, released_cost)
+      values (r.tenant_id, r.id, r.version, r.environment, r.parent_run_id, t.step, t.kind, t.input_tokens, t.output_tokens,
+        t.spent_cost, t.tool_calls, t.known, t.reserved_tokens, t.reserved_cost, t.released_tokens, t.released_cost);
+    end if;
+    if t.events <> '[]' then
+      insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
+      select r.tenant_id, r.id, v.seq, r.environment, v.type, v.visibility, decode(v.body, 'base64')
+      from jsonb_to_recordset(t.events) as v (seq int8, type text, visibility text, body text);
+    end if;
+    n := t.n;
+    version := r.version;
+    return next;
+  end loop;
   perform set_config('app.batch', '', true);
 end $f$;
 

@@ -32,6 +32,8 @@ export interface RuntimeOptions {
   readonly ids?: Ids
   readonly random?: Random
   readonly fault?: FaultHook
+  /** Told of every run that a worker of this process has moved, after the commit. */
+  readonly observe?: (run: Run) => void
 }
 
 export interface Runtime {
@@ -120,7 +122,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           fault: options.fault ?? noFaults,
           authorize: options.authorize ?? (() => true),
           delta: () => {},
-          committed: (run) => listeners.notify(run.key.run),
+          committed: (run) => {
+            listeners.notify(run.key.run)
+            options.observe?.(run)
+          },
         },
       })
       workers.add(worker)
