@@ -406,9 +406,8 @@ as $f$
 #variable_conflict use_column
 begin
   return query
-  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
-    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
-  from (
+  -- materialized: joined as a subquery it may be scanned again for each row, and each scan locks further runs
+  with due as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
       -- a worker takes what it can drive; whose time is over can be ended by any
@@ -422,8 +421,10 @@ begin
     order by q.due_at
     for update skip locked
     limit p_limit
-  ) d
-  where r.tenant_id = d.tenant_id and r.id = d.id
+  )
+  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
+    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
+  from due where r.tenant_id = due.tenant_id and r.id = due.id
   returning r.tenant_id, r.environment, r.id, r.epoch;
 end $f$;
 
@@ -450,15 +451,15 @@ as $f$
 declare
   taken int;
 begin
-  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
-  from (
+  with lost as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
       and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
     for update skip locked
     limit p_limit
-  ) d
-  where r.tenant_id = d.tenant_id and r.id = d.id;
+  )
+  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
+  from lost where r.tenant_id = lost.tenant_id and r.id = lost.id;
   get diagnostics taken = row_count;
   return taken;
 end $f$;
