@@ -19,6 +19,9 @@ returns table (n int, version int8)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+-- an array of one call is guessed to hold a hundred: a hash join would read all effects of the run to settle it
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $f$
 #variable_conflict use_column
 declare
@@ -425,7 +428,7 @@ begin
   update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
     version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
   from due where r.tenant_id = due.tenant_id and r.id = due.id
-  returning r.tenant_id, r.environment, r.id, r.epoch;
+  returning r.tenant_id::text, r.environment::text, r.id, r.epoch;
 end $f$;
 
 -- Runs of this worker that somebody has canceled: how another process reaches a call in flight.
@@ -436,7 +439,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $f$
 begin
-  return query select r.tenant_id, r.environment, r.id from plimsoll.run r
+  return query select r.tenant_id::text, r.environment::text, r.id from plimsoll.run r
   where r.worker_id = p_worker and r.status = 'running' and r.cancel_cause is not null;
 end $f$;
 

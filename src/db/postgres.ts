@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { Fault } from '../kernel/fault.ts'
 import type { Scope } from '../kernel/scope.ts'
+import { openLanes } from './lanes.ts'
 import { type Db, type MigrationDb, type Statement, safeInteger, valuesOf } from './port.ts'
 
 export interface PostgresOptions {
@@ -44,43 +45,42 @@ export function storeFault(error: unknown): unknown {
  * statement of the program runs with other rights.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Db> {
-  const pool = new pg.Pool({
+  const connections = options.connections ?? 10
+  const config = {
     connectionString: options.url,
-    max: options.connections ?? 10,
     types,
     pipeline: true,
     options: '-c role=plimsoll_app -c search_path=pg_catalog',
     connectionTimeoutMillis: CONNECT_MS,
-    idleTimeoutMillis: 30_000,
+    keepAlive: true,
     statement_timeout: STATEMENT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     application_name: 'plimsoll',
-  } as pg.PoolConfig)
+  } as pg.ClientConfig
+  const lanes = openLanes(config, connections)
+  const pool = new pg.Pool({ ...config, max: connections, idleTimeoutMillis: 30_000 })
   // a broken idle connection is replaced by the pool; without a listener it would end the process
   pool.on('error', () => {})
   try {
-    await pool.query('select')
+    await lanes.query('hello', 'select', [])
   } catch (error) {
-    await pool.end()
+    await Promise.allSettled([lanes.close(), pool.end()])
     throw storeFault(error)
   }
   return {
     engine: 'postgres',
     async call(statement, params) {
       try {
-        const result = await pool.query({
-          name: statement.name,
-          text: statement.text,
-          values: valuesOf(statement, params),
-        })
-        return result.rows
+        return (await lanes.query(statement.name, statement.text, valuesOf(statement, params))).rows as never[]
       } catch (error) {
         throw storeFault(error)
       }
     },
     read: (scope, statement, params) => inTenant(pool, 'begin read only', scope, statement, params),
     write: (scope, statement, params) => inTenant(pool, 'begin', scope, statement, params),
-    close: () => pool.end(),
+    async close() {
+      await Promise.all([lanes.close(), pool.end()])
+    },
   }
 }
 

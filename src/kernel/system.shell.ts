@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 import { formatId, type Ids } from './ids.ts'
 import type { Random } from './random.ts'
@@ -7,12 +6,24 @@ import type { Random } from './random.ts'
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  async sleep(ms, signal) {
-    await wait(ms, undefined, signal ? { signal } : undefined).catch((error: unknown) => {
-      throw signal?.aborted ? signal.reason : error
-    })
-  },
+  // not `timers/promises`: it makes an AbortError with a stack for every wait that is cut short, which is nearly every one
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const stop = () => {
+        clearTimeout(timer)
+        reject(signal?.reason)
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', stop)
+        resolve()
+      }, Math.min(ms, LONGEST_MS))
+      signal?.addEventListener('abort', stop, { once: true })
+    }),
 }
+
+/** Node fires a longer timer at once. */
+const LONGEST_MS = 2 ** 31 - 1
 
 export const systemRandom: Random = {
   bytes: (n) => randomBytes(n),

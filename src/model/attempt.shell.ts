@@ -96,6 +96,9 @@ interface Once {
   readonly firstPartMs: number | null
 }
 
+/** One for all: an abort without a reason makes a DOMException with a stack, several times per step. */
+const OVER = new Fault('canceled', 'The attempt is over.')
+
 /** Why an attempt was left: by its own end, by what it threw, or by us. */
 type Left = { readonly fault: Fault | null }
 
@@ -130,19 +133,24 @@ async function runOnce(options: AttemptOptions, number: number, late: { parts: n
     connection.abort(reason)
   }
 
-  const pumping = pump().then(
-    (): Left => ({ fault: null }),
-    (error: unknown): Left => ({ fault: asFault(error, options) }),
-  )
+  let ended = false
+  const pumping = pump()
+    .then(
+      (): Left => ({ fault: null }),
+      (error: unknown): Left => ({ fault: asFault(error, options) }),
+    )
+    .finally(() => {
+      ended = true
+    })
   const stopWatch = new AbortController()
   const left = await Promise.race([
     pumping,
     aborted(signal, stopWatch.signal, leave),
     watch(options, () => lastPartAt, stopWatch.signal, leave),
   ])
-  leave(new Fault('canceled', 'The attempt is over.'))
-  stopWatch.abort()
-  await Promise.race([pumping, grace(clock, pumping)])
+  leave(OVER)
+  stopWatch.abort(OVER)
+  if (!ended) await Promise.race([pumping, grace(clock, pumping)])
   const fault = signal.aborted && left.fault !== null ? abortFault(signal) : left.fault
   return { answer: close(state, { aborted: fault !== null }), fault, firstPartMs }
 }
@@ -201,7 +209,7 @@ async function watch(
 /** Owned work is awaited, but an adapter that ignores its signal does not hold the run. */
 async function grace(clock: Clock, pumping: Promise<unknown>): Promise<void> {
   const closed = new AbortController()
-  void pumping.then(() => closed.abort())
+  void pumping.then(() => closed.abort(OVER))
   await clock.sleep(GRACE_MS, closed.signal).catch(() => {})
 }
 

@@ -50,7 +50,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const concurrency = options.concurrency ?? 16
   if (leaseMs < 3 * heartbeatMs || leaseMs > 5 * heartbeatMs)
     throw new Fault('invalid_definition', `A lease of ${leaseMs} ms does not fit a heartbeat of ${heartbeatMs} ms: it must be 3 to 5 times as long.`)
-  const onError = options.onError ?? (() => {})
+  // a worker that fails in silence looks like one that has nothing to do
+  const onError = options.onError ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
   const agents = [...driving.agents.keys()]
   const driven = new Map<string, { readonly lease: Lease; readonly abort: AbortController; readonly done: Promise<void> }>()
   const stopping = new AbortController()

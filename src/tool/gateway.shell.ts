@@ -7,6 +7,7 @@
  */
 import { hashArguments } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { Fault } from '../kernel/fault.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
@@ -162,6 +163,9 @@ type Ended =
   | { readonly kind: 'timeout' }
   | { readonly kind: 'aborted' }
 
+/** One for all: an abort without a reason makes a DOMException with a stack at every call. */
+const ENDED = new Fault('canceled', 'The call has ended.')
+
 /** Runs `work` until it ends, its time is over or the run's signal aborts. Both outcomes of a late end are consumed. */
 async function within(
   contract: Contract,
@@ -183,7 +187,7 @@ async function within(
     cx.signal.addEventListener('abort', () => resolve({ kind: 'aborted' }), { once: true, signal: done.signal })
   })
   const ended = await Promise.race([called, stopped, late])
-  done.abort()
+  done.abort(ENDED)
   if (ended.kind === 'aborted') inner.abort(cx.signal.reason)
   if (ended.kind === 'timeout') inner.abort(new DOMException('The time of the call is over.', 'TimeoutError'))
   if (ended.kind === 'threw') options.report?.(contract, ended.thrown)
