@@ -170,7 +170,7 @@ create policy batch on plimsoll.effect for all to plimsoll_step using ((array_po
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
-grant select (approval, arguments_hash, environment, level, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_step;
+grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_step;
 grant update (attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status) on table plimsoll.effect to plimsoll_step;
 
 create table plimsoll.event (
@@ -281,6 +281,17 @@ create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant
 grant insert on table plimsoll.message to plimsoll_step;
 grant select on table plimsoll.message to plimsoll_app;
 
+create table plimsoll.migration (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  safe boolean not null,
+  applied_at timestamp with time zone not null default now(),
+  constraint migration_pkey PRIMARY KEY (version)
+) with ();
+alter table plimsoll.migration owner to plimsoll_owner;
+grant select on table plimsoll.migration to plimsoll_app;
+
 create table plimsoll.run (
   tenant_id text not null,
   id text not null,
@@ -364,7 +375,7 @@ create policy claimable on plimsoll.run for select to plimsoll_claim using ((sta
 create policy tenant on plimsoll.run for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
-grant select (attempts, branch, created_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
@@ -460,7 +471,21 @@ end $function$;
 alter function plimsoll.cancel(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.cancel(jsonb,text[]) to plimsoll_app;
 
-CREATE OR REPLACE FUNCTION plimsoll.claim(p_worker text, p_limit integer)
+CREATE OR REPLACE FUNCTION plimsoll.canceled(p_worker text)
+ RETURNS TABLE(tenant text, environment text, run text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query select r.tenant_id, r.environment, r.id from plimsoll.run r
+  where r.worker_id = p_worker and r.status = 'running' and r.cancel_cause is not null;
+end $function$;
+alter function plimsoll.canceled(text) owner to plimsoll_claim;
+grant execute on function plimsoll.canceled(text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.claim(p_worker text, p_agents text[], p_limit integer)
  RETURNS TABLE(tenant text, environment text, run text, epoch bigint)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -470,11 +495,12 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
-    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
-  from (
+  -- materialised: a join could ask an inline query again and take more than `p_limit`
+  with d as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
+      -- a worker takes what it can drive; whose time is over can be ended by any
+      and (q.agent = any (p_agents) or q.deadline_at <= now())
       -- one active generation per branch: a younger one waits until the older has ended
       and not exists (
         select from plimsoll.run older
@@ -484,12 +510,15 @@ begin
     order by q.due_at
     for update skip locked
     limit p_limit
-  ) d
+  )
+  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
+    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
+  from d
   where r.tenant_id = d.tenant_id and r.id = d.id
   returning r.tenant_id, r.environment, r.id, r.epoch;
 end $function$;
-alter function plimsoll.claim(text,integer) owner to plimsoll_claim;
-grant execute on function plimsoll.claim(text,integer) to plimsoll_app;
+alter function plimsoll.claim(text,text[],integer) owner to plimsoll_claim;
+grant execute on function plimsoll.claim(text,text[],integer) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.decide(p jsonb, p_keys text[])
  RETURNS TABLE(n integer, outcome text, status text, version bigint)
@@ -617,14 +646,15 @@ AS $function$
 declare
   taken int;
 begin
-  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
-  from (
+  with d as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
       and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
     for update skip locked
     limit p_limit
-  ) d
+  )
+  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
+  from d
   where r.tenant_id = d.tenant_id and r.id = d.id;
   get diagnostics taken = row_count;
   return taken;
@@ -748,6 +778,7 @@ begin
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
       and r.version = t.version
       and r.status = t."from"
+      and r.end_reason is null
       and (r.status <> 'running' or (r.worker_id = p_worker and r.epoch = t.epoch))
       and t.step <= r.max_steps
       and r.used_tool_calls + t.tool_calls <= r.max_tool_calls
@@ -865,7 +896,7 @@ begin
     end if;
     update plimsoll.run r set cancel_cause = coalesce(r.cancel_cause, 'superseded'), version = r.version + 1,
       due_at = case when r.status = 'running' then r.due_at else now() end
-    from jsonb_array_elements_text(t.replaced) as x (id)
+    from (select e.id from jsonb_array_elements_text(t.replaced) as e (id) order by e.id) as x
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,

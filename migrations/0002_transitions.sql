@@ -56,6 +56,7 @@ begin
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
       and r.version = t.version
       and r.status = t."from"
+      and r.end_reason is null
       and (r.status <> 'running' or (r.worker_id = p_worker and r.epoch = t.epoch))
       and t.step <= r.max_steps
       and r.used_tool_calls + t.tool_calls <= r.max_tool_calls
@@ -341,7 +342,7 @@ begin
     end if;
     update plimsoll.run r set cancel_cause = coalesce(r.cancel_cause, 'superseded'), version = r.version + 1,
       due_at = case when r.status = 'running' then r.due_at else now() end
-    from jsonb_array_elements_text(t.replaced) as x (id)
+    from (select e.id from jsonb_array_elements_text(t.replaced) as e (id) order by e.id) as x
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
@@ -382,9 +383,8 @@ as $f$
 #variable_conflict use_column
 begin
   return query
-  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
-    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
-  from (
+  -- materialised: a join could ask an inline query again and take more than `p_limit`
+  with d as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
       -- a worker takes what it can drive; whose time is over can be ended by any
@@ -398,7 +398,10 @@ begin
     order by q.due_at
     for update skip locked
     limit p_limit
-  ) d
+  )
+  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
+    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
+  from d
   where r.tenant_id = d.tenant_id and r.id = d.id
   returning r.tenant_id, r.environment, r.id, r.epoch;
 end $f$;
@@ -426,14 +429,15 @@ as $f$
 declare
   taken int;
 begin
-  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
-  from (
+  with d as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
       and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
     for update skip locked
     limit p_limit
-  ) d
+  )
+  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
+  from d
   where r.tenant_id = d.tenant_id and r.id = d.id;
   get diagnostics taken = row_count;
   return taken;
