@@ -27,6 +27,8 @@ export interface TestStore {
   app(text: string, values?: readonly unknown[]): Promise<Row[]>
   /** Another process on the same store; the same one where only one is possible. */
   another(connections?: number): Promise<Db>
+  /** A transaction of the program that stays open until it is released. PostgreSQL only. */
+  hold(text: string): Promise<{ readonly rows: readonly Row[]; release(): Promise<void> }>
   /** The URL of the program's login role; empty on the embedded engine. */
   readonly url: string
   close(): Promise<void>
@@ -111,15 +113,22 @@ async function postgresStore(): Promise<TestStore> {
   const login = name.replace('test', 'login')
   await onServer((client) => client.query(`create role ${login} login password '${login}' in role plimsoll_app`))
   const url = urlOf(name, login)
-  const admin = new pg.Client({ connectionString: database.url, types })
+  const admin = new pg.Pool({ connectionString: database.url, types, max: 2 })
+  const names = new Map<string, string>()
   const app = new pg.Client({ connectionString: url, types })
-  await Promise.all([admin.connect(), app.connect()])
+  await app.connect()
   const opened = [await openPostgres({ url })]
   return {
     engine: 'postgres',
     url,
     db: opened[0] as Db,
-    admin: async (text, values) => (await admin.query<Row>(text, values as unknown[])).rows,
+    async admin(text, values) {
+      if (!values) return (await admin.query<Row>(text)).rows
+      // the probes send few texts very often, and planning costs more than running them
+      const name = names.get(text) ?? `admin_${names.size}`
+      names.set(text, name)
+      return (await admin.query<Row>({ name, text, values: values as unknown[] })).rows
+    },
     async app(text, values) {
       try {
         await app.query('begin')
@@ -128,6 +137,12 @@ async function postgresStore(): Promise<TestStore> {
       } finally {
         await app.query('rollback')
       }
+    },
+    async hold(text) {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query('begin')
+      return { rows: (await client.query<Row>(text)).rows, release: () => client.end() }
     },
     async another(connections) {
       const db = await openPostgres({ url, ...(connections ? { connections } : {}) })
@@ -194,6 +209,7 @@ async function embeddedStore(): Promise<TestStore> {
         await tx.rollback()
         return rows as Row[]
       }),
+    hold: () => Promise.reject(new Error('one session only')),
     another: () => Promise.resolve(db),
     close: () => db.close(),
   }

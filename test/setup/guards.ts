@@ -96,6 +96,14 @@ export const COMMIT_STATE: readonly Guard[] = [
       expect(await commit(store.db, [sent], { worker: key.worker })).toEqual([])
     })
   }),
+  guard('a result that is stored is not replaced', async (store) => {
+    const key = await seedRun(store)
+    await seedEffect(store, key, { status: 'settled', outcome: 'error', error_code: 'first' })
+    const settled = [{ step: 1, position: 0, status: 'settled', outcome: 'error', error_code: 'second' }]
+    await commit(store.db, [transition(key, { effects: [], settled })], { worker: key.worker })
+    const [effect] = await store.admin('select error_code from plimsoll.effect where run_id = $1', [key.run])
+    expect(effect).toEqual({ error_code: 'first' })
+  }),
 ]
 
 export const COMMIT_LEASE: readonly Guard[] = [
@@ -246,6 +254,13 @@ export const START_LEASE: readonly Guard[] = [
 
 export const START_CONSENT: readonly Guard[] = [
   refusesStart('other arguments than the stored ones', { outcome: 'not_approved', sent: { arguments_hash: 'other' } }),
+  ...[{ arguments_hash: 'other' }, { step: 2 }, { position: 2 }].map((sent) =>
+    refusesStart(`an automatic call under another ${Object.keys(sent).join()}`, {
+      outcome: 'not_approved',
+      effect: { approval: 'auto' },
+      sent,
+    }),
+  ),
   refusesStart('arguments that were not the confirmed ones', {
     outcome: 'not_approved',
     confirmation: { params_hash: 'other' },

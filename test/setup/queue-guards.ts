@@ -124,3 +124,22 @@ export const CANCELED: readonly Guard[] = [
     ])
   }),
 ]
+
+/** Only a second session can tell; on one session there is nothing to wait for. */
+export const LOCKS: readonly Guard[] = [
+  guard('a claim never waits for another claim', async (store) => {
+    const agent = unique('agent')
+    for (let i = 0; i < 4; i++) await seedRun(store, { ...due, agent })
+    const worker = await seedWorker(store)
+    if (store.engine === 'embedded') return
+    const open = await store.hold(`select run from plimsoll.claim('${worker}', array['${agent}'], 2)`)
+    try {
+      // a wait would end as an error, not as a slow test
+      const sql = `set local lock_timeout = '50ms'; select run from plimsoll.claim('${worker}', array['${agent}'], 4)`
+      expect(await store.app(sql)).toHaveLength(2)
+      expect(open.rows).toHaveLength(2)
+    } finally {
+      await open.release()
+    }
+  }),
+]

@@ -326,7 +326,7 @@ export const TENANT_TABLES = [
 export async function picture(store: TestStore): Promise<Record<string, unknown>> {
   const one = (table: string) =>
     `'${table}', (select count(*) || ' ' || md5(coalesce(string_agg(x::text, '|' order by x::text), '')) from plimsoll.${table} x)`
-  const [row] = await store.admin(`select jsonb_build_object(${TENANT_TABLES.map(one).join(', ')}) as picture`)
+  const [row] = await store.admin(`select jsonb_build_object(${TENANT_TABLES.map(one).join(', ')}) as picture`, [])
   return row?.picture as Record<string, unknown>
 }
 
