@@ -17,7 +17,8 @@ begin
       end if;
     exception when duplicate_object or unique_violation then null;
     end;
-    if not pg_has_role(current_user, r, 'member') then execute format('grant %I to current_user', r); end if;
+    -- from PostgreSQL 16 on, who creates a role may grant it and is not yet a member who may act as it
+    if not (select rolsuper from pg_roles where rolname = current_user) then execute format('grant %I to current_user', r); end if;
   end loop;
 end $roles$;
 

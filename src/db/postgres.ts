@@ -42,8 +42,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     application_name: 'plimsoll',
   } as pg.PoolConfig)
-  // a broken idle connection is replaced by the pool; without a listener it would end the process
+  // A broken connection is replaced by the pool, and whoever waits on it has the error. Without a listener, both on
+  // the pool and on the connection that somebody has borrowed, it would end the process.
   pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
   try {
     await pool.query('select')
   } catch (error) {

@@ -183,9 +183,9 @@ function forgetOldDumps(): void {
   }
 }
 
-/** A migrated instance with all rights, for tests that change the schema itself. */
-export async function bareLite(): Promise<PGlite> {
-  return PGlite.create({ loadDataDir: await template() })
+/** A migrated instance with all rights; in memory, or in a folder that is empty so far. */
+export async function bareLite(dataDir?: string): Promise<PGlite> {
+  return PGlite.create({ ...(dataDir ? { dataDir } : {}), loadDataDir: await template() })
 }
 
 async function embeddedStore(): Promise<TestStore> {
