@@ -14,6 +14,23 @@ grant usage on schema plimsoll to plimsoll_claim;
 grant usage on schema plimsoll to plimsoll_step;
 grant usage on schema public to public;
 
+-- types
+create domain plimsoll.amount as bigint CHECK ((VALUE >= 0));
+create domain plimsoll.approval as text CHECK ((VALUE = ANY (ARRAY['auto'::text, 'confirm'::text, 'strong_confirm'::text, 'refused'::text])));
+create domain plimsoll.cancel_cause as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'superseded'::text, 'disconnect'::text, 'operator'::text, 'parent'::text])));
+create domain plimsoll.effect_kind as text CHECK ((VALUE = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text])));
+create domain plimsoll.effect_level as text CHECK ((VALUE = ANY (ARRAY['read'::text, 'write'::text, 'irreversible'::text])));
+create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intended'::text, 'started'::text, 'settled'::text, 'unknown'::text])));
+create domain plimsoll.ledger_kind as text CHECK ((VALUE = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text])));
+create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])));
+create domain plimsoll.name as text CHECK ((VALUE ~ '^[a-z0-9_]{1,40}$'::text));
+create domain plimsoll.outcome as text CHECK ((VALUE = ANY (ARRAY['ok'::text, 'error'::text])));
+create domain plimsoll.phase as text CHECK ((VALUE = ANY (ARRAY['planning'::text, 'tool_running'::text, 'awaiting_observation'::text, 'finalizing'::text])));
+create domain plimsoll.role as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'assistant'::text, 'tool'::text])));
+create domain plimsoll.run_status as text CHECK ((VALUE = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])));
+create domain plimsoll.visibility as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'model'::text, 'internal'::text, 'operator'::text])));
+create domain plimsoll.wait_reason as text CHECK ((VALUE = ANY (ARRAY['confirmation'::text, 'unknown_effect'::text, 'question'::text, 'timer'::text, 'external'::text])));
+
 -- tables
 
 create table plimsoll.audit (
@@ -128,18 +145,18 @@ create table plimsoll.effect (
   session_id text not null,
   user_id text not null,
   subject_id text not null,
-  kind text not null default 'tool'::text,
+  kind plimsoll.effect_kind not null default 'tool'::text,
   call_id text not null,
   tool text not null,
   tool_version integer not null,
-  level text not null,
-  approval text not null,
+  level plimsoll.effect_level not null,
+  approval plimsoll.approval not null,
   arguments bytea not null,
   arguments_hash text not null,
   fingerprint text not null,
   idempotency_key text not null,
-  status text not null,
-  outcome text,
+  status plimsoll.effect_status not null,
+  outcome plimsoll.outcome,
   error_code text,
   result bytea,
   result_hash text,
@@ -152,25 +169,20 @@ create table plimsoll.effect (
   started_at timestamp with time zone,
   settled_at timestamp with time zone,
   constraint effect_pkey PRIMARY KEY (tenant_id, run_id, step, "position"),
-  constraint effect_approval_check CHECK ((approval = ANY (ARRAY['auto'::text, 'confirm'::text, 'strong_confirm'::text, 'refused'::text]))),
-  constraint effect_check CHECK (((status = 'settled'::text) = (outcome IS NOT NULL))),
-  constraint effect_check1 CHECK (((level = 'read'::text) OR (status = 'intended'::text) OR (approval = 'refused'::text) OR (started_at IS NOT NULL) OR (outcome = 'error'::text))),
-  constraint effect_kind_check CHECK ((kind = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text]))),
-  constraint effect_level_check CHECK ((level = ANY (ARRAY['read'::text, 'write'::text, 'irreversible'::text]))),
-  constraint effect_outcome_check CHECK ((outcome = ANY (ARRAY['ok'::text, 'error'::text]))),
-  constraint effect_status_check CHECK ((status = ANY (ARRAY['intended'::text, 'started'::text, 'settled'::text, 'unknown'::text])))
+  constraint effect_check CHECK ((((status)::text = 'settled'::text) = (outcome IS NOT NULL))),
+  constraint effect_check1 CHECK ((((level)::text = 'read'::text) OR ((status)::text = 'intended'::text) OR ((approval)::text = 'refused'::text) OR (started_at IS NOT NULL) OR ((outcome)::text = 'error'::text)))
 ) with (fillfactor=70);
 alter table plimsoll.effect enable row level security;
 alter table plimsoll.effect force row level security;
 alter table plimsoll.effect owner to plimsoll_owner;
-CREATE INDEX effect_repeats ON plimsoll.effect USING btree (tenant_id, session_id, arguments_hash) WHERE (level = 'irreversible'::text);
-CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, run_id) WHERE (status = 'unknown'::text);
-CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE (level <> 'read'::text);
+CREATE INDEX effect_repeats ON plimsoll.effect USING btree (tenant_id, session_id, arguments_hash) WHERE ((level)::text = 'irreversible'::text);
+CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, run_id) WHERE ((status)::text = 'unknown'::text);
+CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE ((level)::text <> 'read'::text);
 create policy batch on plimsoll.effect for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
-grant select (approval, arguments_hash, environment, level, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_step;
+grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_step;
 grant update (attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status) on table plimsoll.effect to plimsoll_step;
 
 create table plimsoll.event (
@@ -179,11 +191,10 @@ create table plimsoll.event (
   seq bigint not null,
   environment text not null,
   type text not null,
-  visibility text not null,
+  visibility plimsoll.visibility not null,
   body bytea not null,
   created_at timestamp with time zone not null default now(),
-  constraint event_pkey PRIMARY KEY (tenant_id, run_id, seq),
-  constraint event_visibility_check CHECK ((visibility = ANY (ARRAY['user'::text, 'operator'::text])))
+  constraint event_pkey PRIMARY KEY (tenant_id, run_id, seq)
 );
 alter table plimsoll.event enable row level security;
 alter table plimsoll.event force row level security;
@@ -222,10 +233,10 @@ create table plimsoll.ledger (
   run_id text not null,
   seq bigint not null,
   environment text not null,
-  level text not null default 'run'::text,
+  level plimsoll.ledger_level not null default 'run'::text,
   parent_run_id text,
   step integer not null,
-  kind text not null,
+  kind plimsoll.ledger_kind not null,
   input_tokens bigint not null default 0,
   output_tokens bigint not null default 0,
   spent_cost bigint not null default 0,
@@ -236,9 +247,7 @@ create table plimsoll.ledger (
   released_tokens bigint not null default 0,
   released_cost bigint not null default 0,
   created_at timestamp with time zone not null default now(),
-  constraint ledger_pkey PRIMARY KEY (tenant_id, run_id, seq, level),
-  constraint ledger_kind_check CHECK ((kind = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text]))),
-  constraint ledger_level_check CHECK ((level = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])))
+  constraint ledger_pkey PRIMARY KEY (tenant_id, run_id, seq, level)
 );
 alter table plimsoll.ledger enable row level security;
 alter table plimsoll.ledger force row level security;
@@ -258,20 +267,18 @@ create table plimsoll.message (
   subject_id text not null,
   step integer not null,
   "position" integer,
-  role text not null,
+  role plimsoll.role not null,
   parent_message text,
   body bytea not null,
   content_hash text not null,
-  visibility text not null,
+  visibility plimsoll.visibility not null,
   integrity text not null,
   confidentiality text not null,
   origin jsonb not null,
   partial boolean not null default false,
   tokens integer not null,
   created_at timestamp with time zone not null default now(),
-  constraint message_pkey PRIMARY KEY (tenant_id, run_id, seq),
-  constraint message_role_check CHECK ((role = ANY (ARRAY['user'::text, 'assistant'::text, 'tool'::text]))),
-  constraint message_visibility_check CHECK ((visibility = ANY (ARRAY['user'::text, 'model'::text, 'internal'::text])))
+  constraint message_pkey PRIMARY KEY (tenant_id, run_id, seq)
 );
 alter table plimsoll.message enable row level security;
 alter table plimsoll.message force row level security;
@@ -289,13 +296,13 @@ create table plimsoll.migration (
   applied_at timestamp with time zone not null default now(),
   constraint migration_pkey PRIMARY KEY (version)
 );
-alter table plimsoll.migration owner to postgres;
+alter table plimsoll.migration owner to plimsoll_owner;
 grant select on table plimsoll.migration to plimsoll_app;
 
 create table plimsoll.run (
-  tenant_id text not null,
+  tenant_id plimsoll.name not null,
   id text not null,
-  environment text not null,
+  environment plimsoll.name not null,
   session_id text not null,
   branch text not null default 'main'::text,
   generation bigint not null,
@@ -306,9 +313,9 @@ create table plimsoll.run (
   release text not null,
   state_version integer not null default 1,
   parent_run_id text,
-  status text not null,
-  wait_reason text,
-  phase text not null default 'planning'::text,
+  status plimsoll.run_status not null,
+  wait_reason plimsoll.wait_reason,
+  phase plimsoll.phase not null default 'planning'::text,
   step integer not null default 0,
   version bigint not null default 1,
   event_seq bigint not null default 0,
@@ -322,15 +329,15 @@ create table plimsoll.run (
   deadline_at timestamp with time zone not null,
   max_steps integer not null,
   max_tool_calls integer not null,
-  max_tokens bigint not null,
-  max_cost bigint not null,
+  max_tokens plimsoll.amount not null,
+  max_cost plimsoll.amount not null,
   max_attempts integer not null,
   used_tool_calls integer not null default 0,
-  used_tokens bigint not null default 0,
-  used_cost bigint not null default 0,
-  reserved_tokens bigint not null default 0,
-  reserved_cost bigint not null default 0,
-  cancel_cause text,
+  used_tokens plimsoll.amount not null default 0,
+  used_cost plimsoll.amount not null default 0,
+  reserved_tokens plimsoll.amount not null default 0,
+  reserved_cost plimsoll.amount not null default 0,
+  cancel_cause plimsoll.cancel_cause,
   integrity text not null default 'user'::text,
   confidentiality text not null default 'public'::text,
   watermark_from text,
@@ -339,40 +346,24 @@ create table plimsoll.run (
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
   constraint run_pkey PRIMARY KEY (tenant_id, id),
-  constraint run_cancel_cause_check CHECK ((cancel_cause = ANY (ARRAY['user'::text, 'superseded'::text, 'disconnect'::text, 'operator'::text, 'parent'::text]))),
-  constraint run_check CHECK (((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (end_reason IS NOT NULL))),
-  constraint run_check1 CHECK (((status = 'waiting_confirmation'::text) = (wait_reason IS NOT NULL))),
-  constraint run_check2 CHECK (((status = 'running'::text) = (worker_id IS NOT NULL))),
-  constraint run_environment_check CHECK ((environment ~ '^[a-z0-9_]{1,40}$'::text)),
-  constraint run_max_attempts_check CHECK ((max_attempts > 0)),
-  constraint run_max_cost_check CHECK ((max_cost >= 0)),
-  constraint run_max_steps_check CHECK ((max_steps > 0)),
-  constraint run_max_tokens_check CHECK ((max_tokens > 0)),
-  constraint run_max_tool_calls_check CHECK ((max_tool_calls >= 0)),
-  constraint run_phase_check CHECK ((phase = ANY (ARRAY['planning'::text, 'tool_running'::text, 'awaiting_observation'::text, 'finalizing'::text]))),
-  constraint run_reserved_cost_check CHECK ((reserved_cost >= 0)),
-  constraint run_reserved_tokens_check CHECK ((reserved_tokens >= 0)),
-  constraint run_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text]))),
-  constraint run_tenant_id_check CHECK ((tenant_id ~ '^[a-z0-9_]{1,40}$'::text)),
-  constraint run_used_cost_check CHECK ((used_cost >= 0)),
-  constraint run_used_tokens_check CHECK ((used_tokens >= 0)),
-  constraint run_used_tool_calls_check CHECK ((used_tool_calls >= 0)),
-  constraint run_wait_reason_check CHECK ((wait_reason = ANY (ARRAY['confirmation'::text, 'unknown_effect'::text, 'question'::text, 'timer'::text, 'external'::text])))
+  constraint run_check CHECK ((((status)::text = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (end_reason IS NOT NULL))),
+  constraint run_check1 CHECK ((((status)::text = 'waiting_confirmation'::text) = (wait_reason IS NOT NULL))),
+  constraint run_check2 CHECK ((((status)::text = 'running'::text) = (worker_id IS NOT NULL)))
 ) with (fillfactor=50);
 alter table plimsoll.run enable row level security;
 alter table plimsoll.run force row level security;
 alter table plimsoll.run owner to plimsoll_owner;
-CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, branch, generation) WHERE (status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text]));
-CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE (status = 'running'::text);
-CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE (status = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
+CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, branch, generation) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text]));
+CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE ((status)::text = 'running'::text);
+CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
 CREATE INDEX run_recent ON plimsoll.run USING btree (tenant_id, created_at DESC, id);
 CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
-create policy batch on plimsoll.run for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL));
-create policy claim on plimsoll.run for update to plimsoll_claim using ((((status = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR ((status = 'running'::text) AND (NOT (EXISTS ( SELECT
+create policy batch on plimsoll.run for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), (((((tenant_id)::text || '/'::text) || (environment)::text) || '/'::text) || id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), (((((tenant_id)::text || '/'::text) || (environment)::text) || '/'::text) || id)) IS NOT NULL));
+create policy claim on plimsoll.run for update to plimsoll_claim using (((((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR (((status)::text = 'running'::text) AND (NOT (EXISTS ( SELECT
    FROM plimsoll.worker w
-  WHERE ((w.id = run.worker_id) AND (w.lease_until > now())))))))) with check ((status = ANY (ARRAY['queued'::text, 'running'::text])));
-create policy claimable on plimsoll.run for select to plimsoll_claim using ((status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
-create policy tenant on plimsoll.run for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+  WHERE ((w.id = run.worker_id) AND (w.lease_until > now())))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
+create policy claimable on plimsoll.run for select to plimsoll_claim using (((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
+create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
 grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
@@ -479,7 +470,7 @@ CREATE OR REPLACE FUNCTION plimsoll.canceled(p_worker text)
  SET enable_seqscan TO 'off'
 AS $function$
 begin
-  return query select r.tenant_id, r.environment, r.id from plimsoll.run r
+  return query select r.tenant_id::text, r.environment::text, r.id from plimsoll.run r
   where r.worker_id = p_worker and r.status = 'running' and r.cancel_cause is not null;
 end $function$;
 alter function plimsoll.canceled(text) owner to plimsoll_claim;
@@ -495,9 +486,8 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
-    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
-  from (
+  -- materialized: joined as a subquery it may be scanned again for each row, and each scan locks further runs
+  with due as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status in ('queued', 'waiting_confirmation') and q.due_at <= now()
       -- a worker takes what it can drive; whose time is over can be ended by any
@@ -511,9 +501,11 @@ begin
     order by q.due_at
     for update skip locked
     limit p_limit
-  ) d
-  where r.tenant_id = d.tenant_id and r.id = d.id
-  returning r.tenant_id, r.environment, r.id, r.epoch;
+  )
+  update plimsoll.run r set status = 'running', wait_reason = null, worker_id = p_worker, epoch = r.epoch + 1,
+    version = r.version + 1, started_at = coalesce(r.started_at, now()), progress_at = now()
+  from due where r.tenant_id = due.tenant_id and r.id = due.id
+  returning r.tenant_id::text, r.environment::text, r.id, r.epoch;
 end $function$;
 alter function plimsoll.claim(text,text[],integer) owner to plimsoll_claim;
 grant execute on function plimsoll.claim(text,text[],integer) to plimsoll_app;
@@ -669,15 +661,15 @@ AS $function$
 declare
   taken int;
 begin
-  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
-  from (
+  with lost as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
       and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
     for update skip locked
     limit p_limit
-  ) d
-  where r.tenant_id = d.tenant_id and r.id = d.id;
+  )
+  update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
+  from lost where r.tenant_id = lost.tenant_id and r.id = lost.id;
   get diagnostics taken = row_count;
   return taken;
 end $function$;
@@ -761,12 +753,16 @@ CREATE OR REPLACE FUNCTION plimsoll.step(p jsonb, p_keys text[], p_worker text)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  t record;
+  r record;
 begin
   perform set_config('app.batch', p_keys::text, true);
-  return query
-  with t as materialized (
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
@@ -778,98 +774,96 @@ begin
       event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
       confirmations, closed, events, n)
+    -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
-  ),
-  u as (
-    update plimsoll.run r set
-      status = t."to", wait_reason = t.wait, phase = t.phase, step = t.step, version = r.version + 1,
-      commits = r.commits + (r.status = 'running')::int, event_seq = t.event_seq, message_seq = t.message_seq, attempts = t.attempts, progress_at = now(),
-      worker_id = case when t."to" = 'running' then r.worker_id end,
+  loop
+    update plimsoll.run x set
+      status = t."to", wait_reason = t.wait, phase = t.phase, step = t.step, version = x.version + 1,
+      commits = x.commits + (x.status = 'running')::int, event_seq = t.event_seq, message_seq = t.message_seq,
+      attempts = t.attempts, progress_at = now(),
+      worker_id = case when t."to" = 'running' then x.worker_id end,
       due_at = case when t."to" = 'queued' then now()
                     when t."to" = 'waiting_confirmation' then coalesce(now() + t.due_ms * interval '1 millisecond', 'infinity')
-                    else r.due_at end,
-      used_tool_calls = r.used_tool_calls + t.tool_calls,
-      used_tokens = r.used_tokens + t.input_tokens + t.output_tokens,
-      used_cost = r.used_cost + t.spent_cost,
-      reserved_tokens = r.reserved_tokens + t.reserved_tokens - t.released_tokens,
-      reserved_cost = r.reserved_cost + t.reserved_cost - t.released_cost,
-      cancel_cause = coalesce(r.cancel_cause, t.cancel),
+                    else x.due_at end,
+      used_tool_calls = x.used_tool_calls + t.tool_calls,
+      used_tokens = x.used_tokens + t.input_tokens + t.output_tokens,
+      used_cost = x.used_cost + t.spent_cost,
+      reserved_tokens = x.reserved_tokens + t.reserved_tokens - t.released_tokens,
+      reserved_cost = x.reserved_cost + t.reserved_cost - t.released_cost,
+      cancel_cause = coalesce(x.cancel_cause, t.cancel),
       integrity = t.integrity, confidentiality = t.confidentiality, watermark_from = t.watermark_from,
       end_reason = t.end_reason, ended_at = case when t.end_reason is not null then now() end
-    from t
-    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
-      and r.version = t.version
-      and r.status = t."from"
-      and (r.status <> 'running' or (r.worker_id = p_worker and r.epoch = t.epoch))
-      and t.step <= r.max_steps
-      and r.used_tool_calls + t.tool_calls <= r.max_tool_calls
-      and (t.reserved_tokens = 0 or r.used_tokens + t.input_tokens + t.output_tokens + r.reserved_tokens
-           - t.released_tokens + t.reserved_tokens <= r.max_tokens)
-      and (t.reserved_cost = 0 or r.used_cost + t.spent_cost + r.reserved_cost - t.released_cost + t.reserved_cost <= r.max_cost)
-    returning t.n, r.tenant_id, r.environment, r.id, r.version, r.session_id, r.user_id, r.subject_id, r.generation, r.parent_run_id
-  ),
-  a as materialized (
-    select u.tenant_id, u.environment, u.id, u.version, u.session_id, u.user_id, u.subject_id, u.generation, u.parent_run_id,
-           t.n, t.step, t.kind, t.input_tokens, t.output_tokens, t.spent_cost, t.tool_calls, t.known, t.reserved_tokens,
-           t.reserved_cost, t.released_tokens, t.released_cost, t.messages, t.effects, t.settled, t.confirmations, t.closed, t.events
-    from u join t using (n)
-  ),
-  said as (
-    insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, position, role,
-      body, content_hash, visibility, integrity, confidentiality, origin, partial, tokens)
-    select a.tenant_id, a.id, m.seq, a.environment, a.session_id, a.user_id, a.subject_id, m.step, m.position, m.role,
-      decode(m.body, 'base64'), m.hash, m.visibility, m.integrity, m.confidentiality, m.origin, m.partial, m.tokens
-    from a cross join lateral jsonb_to_recordset(a.messages) as m (seq int, step int, position int, role text, body text,
-      hash text, visibility text, integrity text, confidentiality text, origin jsonb, partial boolean, tokens int)
-  ),
-  intended as (
-    insert into plimsoll.effect (tenant_id, run_id, step, position, environment, session_id, user_id, subject_id, call_id, tool,
-      tool_version, level, approval, arguments, arguments_hash, fingerprint, idempotency_key, status, outcome, error_code,
-      result, result_hash, settled_at)
-    select a.tenant_id, a.id, e.step, e.position, a.environment, a.session_id, a.user_id, a.subject_id, e.call_id, e.tool,
-      e.tool_version, e.level, e.approval, decode(e.arguments, 'base64'), e.arguments_hash, e.fingerprint, e.key, e.status,
-      e.outcome, e.error_code, decode(e.result, 'base64'), e.result_hash, case when e.status = 'settled' then now() end
-    from a cross join lateral jsonb_to_recordset(a.effects) as e (step int, position int, call_id text, tool text,
-      tool_version int, level text, approval text, arguments text, arguments_hash text, fingerprint text, key text, status text,
-      outcome text, error_code text, result text, result_hash text)
-  ),
-  settled as (
-    update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
-      result = decode(s.result, 'base64'), result_hash = s.result_hash,
-      settled_at = case when s.status = 'settled' then now() end
-    from a cross join lateral jsonb_to_recordset(a.settled) as s (step int, position int, status text, outcome text,
-      error_code text, result text, result_hash text)
-    where e.tenant_id = a.tenant_id and e.run_id = a.id and e.step = s.step and e.position = s.position
-      and e.status <> 'settled'
-  ),
-  asked as (
-    insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
-      generation, tool, tool_version, params_hash, resource, resource_version, plan, level, confirmers, nonce, expires_at)
-    select a.tenant_id, c.id, a.environment, a.session_id, a.user_id, a.subject_id, a.id, c.step, c.position, a.generation,
-      c.tool, c.tool_version, c.params_hash, c.resource, c.resource_version, decode(c.plan, 'base64'), c.level, c.confirmers,
-      c.nonce, now() + c.open_ms * interval '1 millisecond'
-    from a cross join lateral jsonb_to_recordset(a.confirmations) as c (id text, step int, position int, tool text,
-      tool_version int, params_hash text, resource text, resource_version text, plan text, level text, confirmers text[],
-      nonce text, open_ms int8)
-  ),
-  closed as (
-    update plimsoll.confirmation c set status = x.status, version = c.version + 1
-    from a cross join lateral jsonb_to_recordset(a.closed) as x (id text, status text)
-    where c.tenant_id = a.tenant_id and c.run_id = a.id and c.id = x.id and c.status in ('pending', 'approved')
-  ),
-  spent as (
-    insert into plimsoll.ledger (tenant_id, run_id, seq, environment, parent_run_id, step, kind, input_tokens, output_tokens,
-      spent_cost, tool_calls, known, reserved_tokens, reserved_cost, released_tokens, released_cost)
-    select a.tenant_id, a.id, a.version, a.environment, a.parent_run_id, a.step, a.kind, a.input_tokens, a.output_tokens,
-      a.spent_cost, a.tool_calls, a.known, a.reserved_tokens, a.reserved_cost, a.released_tokens, a.released_cost
-    from a where a.kind is not null
-  ),
-  told as (
-    insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
-    select a.tenant_id, a.id, v.seq, a.environment, v.type, v.visibility, decode(v.body, 'base64')
-    from a cross join lateral jsonb_to_recordset(a.events) as v (seq int8, type text, visibility text, body text)
-  )
-  select a.n::int, a.version from a;
+    where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.run
+      and x.version = t.version
+      and x.status = t."from"
+      and x.end_reason is null
+      and (x.status <> 'running' or (x.worker_id = p_worker and x.epoch = t.epoch))
+      and t.step <= x.max_steps
+      and x.used_tool_calls + t.tool_calls <= x.max_tool_calls
+      and (t.reserved_tokens = 0 or x.used_tokens + t.input_tokens + t.output_tokens + x.reserved_tokens
+           - t.released_tokens + t.reserved_tokens <= x.max_tokens)
+      and (t.reserved_cost = 0 or x.used_cost + t.spent_cost + x.reserved_cost - t.released_cost + t.reserved_cost <= x.max_cost)
+    returning x.tenant_id, x.environment, x.id, x.version, x.session_id, x.user_id, x.subject_id, x.generation, x.parent_run_id
+    into r;
+    continue when not found;
+
+    if t.messages <> '[]' then
+      insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, position, role,
+        body, content_hash, visibility, integrity, confidentiality, origin, partial, tokens)
+      select r.tenant_id, r.id, m.seq, r.environment, r.session_id, r.user_id, r.subject_id, m.step, m.position, m.role,
+        decode(m.body, 'base64'), m.hash, m.visibility, m.integrity, m.confidentiality, m.origin, m.partial, m.tokens
+      from jsonb_to_recordset(t.messages) as m (seq int, step int, position int, role text, body text, hash text,
+        visibility text, integrity text, confidentiality text, origin jsonb, partial boolean, tokens int);
+    end if;
+    if t.effects <> '[]' then
+      insert into plimsoll.effect (tenant_id, run_id, step, position, environment, session_id, user_id, subject_id, call_id, tool,
+        tool_version, level, approval, arguments, arguments_hash, fingerprint, idempotency_key, status, outcome, error_code,
+        result, result_hash, settled_at)
+      select r.tenant_id, r.id, e.step, e.position, r.environment, r.session_id, r.user_id, r.subject_id, e.call_id, e.tool,
+        e.tool_version, e.level, e.approval, decode(e.arguments, 'base64'), e.arguments_hash, e.fingerprint, e.key, e.status,
+        e.outcome, e.error_code, decode(e.result, 'base64'), e.result_hash, case when e.status = 'settled' then now() end
+      from jsonb_to_recordset(t.effects) as e (step int, position int, call_id text, tool text, tool_version int, level text,
+        approval text, arguments text, arguments_hash text, fingerprint text, key text, status text, outcome text,
+        error_code text, result text, result_hash text);
+    end if;
+    if t.settled <> '[]' then
+      update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
+        result = decode(s.result, 'base64'), result_hash = s.result_hash,
+        settled_at = case when s.status = 'settled' then now() end
+      from jsonb_to_recordset(t.settled) as s (step int, position int, status text, outcome text, error_code text, result text,
+        result_hash text)
+      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = s.step and e.position = s.position
+        and e.status <> 'settled';
+    end if;
+    if t.confirmations <> '[]' then
+      insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
+        generation, tool, tool_version, params_hash, resource, resource_version, plan, level, confirmers, nonce, expires_at)
+      select r.tenant_id, c.id, r.environment, r.session_id, r.user_id, r.subject_id, r.id, c.step, c.position, r.generation,
+        c.tool, c.tool_version, c.params_hash, c.resource, c.resource_version, decode(c.plan, 'base64'), c.level, c.confirmers,
+        c.nonce, now() + c.open_ms * interval '1 millisecond'
+      from jsonb_to_recordset(t.confirmations) as c (id text, step int, position int, tool text, tool_version int,
+        params_hash text, resource text, resource_version text, plan text, level text, confirmers text[], nonce text, open_ms int8);
+    end if;
+    if t.closed <> '[]' then
+      update plimsoll.confirmation c set status = x.status, version = c.version + 1
+      from jsonb_to_recordset(t.closed) as x (id text, status text)
+      where c.tenant_id = r.tenant_id and c.run_id = r.id and c.id = x.id and c.status in ('pending', 'approved');
+    end if;
+    if t.kind is not null then
+      insert into plimsoll.ledger (tenant_id, run_id, seq, environment, parent_run_id, step, kind, input_tokens, output_tokens,
+        spent_cost, tool_calls, known, reserved_tokens, reserved_cost, released_tokens, released_cost)
+      values (r.tenant_id, r.id, r.version, r.environment, r.parent_run_id, t.step, t.kind, t.input_tokens, t.output_tokens,
+        t.spent_cost, t.tool_calls, t.known, t.reserved_tokens, t.reserved_cost, t.released_tokens, t.released_cost);
+    end if;
+    if t.events <> '[]' then
+      insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
+      select r.tenant_id, r.id, v.seq, r.environment, v.type, v.visibility, decode(v.body, 'base64')
+      from jsonb_to_recordset(t.events) as v (seq int8, type text, visibility text, body text);
+    end if;
+    n := t.n;
+    version := r.version;
+    return next;
+  end loop;
   perform set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.step(jsonb,text[],text) owner to plimsoll_step;
@@ -917,7 +911,7 @@ begin
     end if;
     update plimsoll.run r set cancel_cause = coalesce(r.cancel_cause, 'superseded'), version = r.version + 1,
       due_at = case when r.status = 'running' then r.due_at else now() end
-    from jsonb_array_elements_text(t.replaced) as x (id)
+    from (select e.id from jsonb_array_elements_text(t.replaced) as e (id) order by e.id) as x
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,

@@ -17,13 +17,15 @@ begin
       end if;
     exception when duplicate_object or unique_violation then null;
     end;
-    if not pg_has_role(current_user, r, 'member') then execute format('grant %I to current_user', r); end if;
+    -- from PostgreSQL 16 on, who creates a role may grant it and is not yet a member who may act as it
+    if not (select rolsuper from pg_roles where rolname = current_user) then execute format('grant %I to current_user', r); end if;
   end loop;
 end $roles$;
 
 create schema if not exists plimsoll;
 grant usage on schema plimsoll to plimsoll_owner, plimsoll_step, plimsoll_claim, plimsoll_app;
 grant create on schema plimsoll to plimsoll_owner;
+alter table plimsoll.migration owner to plimsoll_owner;
 set local role plimsoll_owner;
 
 -- Closed lists and amounts are domains and not CHECK constraints: the executor parses the stored text of every CHECK of a
@@ -397,7 +399,7 @@ grant update (status, wait_reason, phase, step, version, commits, event_seq, mes
   used_tool_calls, used_tokens, used_cost, reserved_tokens, reserved_cost, cancel_cause, integrity, confidentiality,
   watermark_from, end_reason, ended_at) on plimsoll.run to plimsoll_step;
 -- the step role writes results and plans, it never reads them
-grant select (tenant_id, environment, run_id, step, position, status, approval, arguments_hash, level), update (status, outcome,
+grant select (tenant_id, environment, run_id, step, position, status, approval, arguments_hash, level, attempt), update (status, outcome,
   error_code, result, result_hash, attempt, resource, resource_version, started_at, settled_at) on plimsoll.effect to plimsoll_step;
 grant select (tenant_id, environment, id, run_id, step, position, status, version, params_hash, expires_at, execute_by, confirmers,
   decided_by, resource_version), update (status, version, decided_by, decided_at, execute_by, consumed_at)
@@ -405,6 +407,5 @@ grant select (tenant_id, environment, id, run_id, step, position, status, versio
 grant select (tenant_id, id, environment, session_id, branch, generation, agent, status, wait_reason, cancel_cause, due_at,
   deadline_at, created_at, worker_id, epoch, attempts, started_at, version), update (status, wait_reason, worker_id, epoch, attempts, started_at, progress_at, version, due_at)
   on plimsoll.run to plimsoll_claim;
-
-reset role;
 grant select on plimsoll.migration to plimsoll_app;
+reset role;

@@ -63,6 +63,7 @@ begin
     where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.run
       and x.version = t.version
       and x.status = t."from"
+      and x.end_reason is null
       and (x.status <> 'running' or (x.worker_id = p_worker and x.epoch = t.epoch))
       and t.step <= x.max_steps
       and x.used_tool_calls + t.tool_calls <= x.max_tool_calls
@@ -345,7 +346,7 @@ begin
     end if;
     update plimsoll.run r set cancel_cause = coalesce(r.cancel_cause, 'superseded'), version = r.version + 1,
       due_at = case when r.status = 'running' then r.due_at else now() end
-    from jsonb_array_elements_text(t.replaced) as x (id)
+    from (select e.id from jsonb_array_elements_text(t.replaced) as e (id) order by e.id) as x
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,

@@ -3,10 +3,15 @@
  *
  * Two in flight and half of the queue each time, because two batches of about 25 rows beat one of 50 in lockstep.
  */
+import { Fault } from '../kernel/fault.ts'
+
 const MOST_ROWS = 64
 const IN_FLIGHT = 2
 
-/** `send` answers one result per item, in order. When a batch fails, its items are sent one by one, so that one bad row does not fail its neighbours. */
+/**
+ * `send` answers one result per item, in order. When a batch fails, its items are sent one by one, so that one bad row
+ * does not fail its neighbours; not so when the store cannot be reached, which is no row's fault and may take seconds each time.
+ */
 export function batch<T, R>(send: (items: readonly T[]) => Promise<readonly R[]>): (item: T) => Promise<R> {
   interface Waiting {
     readonly item: T
@@ -23,6 +28,7 @@ export function batch<T, R>(send: (items: readonly T[]) => Promise<readonly R[]>
     } catch (error) {
       const [only] = some
       if (some.length === 1 && only) only.reject(error)
+      else if (Fault.is(error) && error.code === 'store_unavailable') for (const w of some) w.reject(error)
       else for (const w of some) await settle([w])
     }
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -13,7 +13,8 @@ import { Fault } from '../kernel/fault.ts'
  */
 export async function lockFolder(folder: string): Promise<{ release(): Promise<void> }> {
   await mkdir(folder, { recursive: true })
-  const real = path.resolve(folder)
+  // two names of one folder are one folder
+  const real = await realpath(folder)
   const file = path.join(real, 'lock.json')
   const socket = process.platform === 'linux' ? await bindAbstract(real) : null
   if (socket === 'taken') throw locked(await holder(file))

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { Fault } from '../kernel/fault.ts'
 import type { Scope } from '../kernel/scope.ts'
+import { storeFault } from './fault.ts'
 import { openLanes } from './lanes.ts'
 import { type Db, type MigrationDb, type Statement, safeInteger, valuesOf } from './port.ts'
 
@@ -25,21 +25,6 @@ const types = {
   },
 } as pg.CustomTypesConfig
 
-/** Codes of a server that cannot be used right now, and of the socket below it. */
-const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|EPIPE|57P0|08|3D000|28)/
-
-/** A connection error becomes a fault without host, user or password in it. */
-export function storeFault(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const text = error instanceof Error ? error.message : ''
-  if (UNREACHABLE.test(code) || /timeout exceeded when trying to connect|Connection terminated/i.test(text)) {
-    const hint =
-      code === '3D000' ? 'The database does not exist.' : /^28/.test(code) ? 'The server refused the login.' : undefined
-    return new Fault('store_unavailable', hint, { cause: error })
-  }
-  return error
-}
-
 /**
  * PostgreSQL 15 to 18. The login role is `plimsoll_app` or may become it; every connection starts as it, so that no
  * statement of the program runs with other rights.
@@ -59,13 +44,15 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
   } as pg.ClientConfig
   const lanes = openLanes(config, connections)
   const pool = new pg.Pool({ ...config, max: connections, idleTimeoutMillis: 30_000 })
-  // a broken idle connection is replaced by the pool; without a listener it would end the process
+  // A broken connection is replaced by the pool, and whoever waits on it has the error. Without a listener, both on
+  // the pool and on the connection that somebody has borrowed, it would end the process.
   pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
   try {
     await lanes.query('hello', 'select', [])
   } catch (error) {
     await Promise.allSettled([lanes.close(), pool.end()])
-    throw storeFault(error)
+    throw startFault(error)
   }
   return {
     engine: 'postgres',
@@ -84,24 +71,41 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
   }
 }
 
+/** What a connection refuses at its start, besides being unreachable: the role of the program. */
+function startFault(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  if (code === '22023') return new Fault('schema_older', undefined, { cause: error })
+  if (code === '42501')
+    return new Fault('store_unavailable', 'The login role is not a member of plimsoll_app.', { cause: error })
+  return storeFault(error)
+}
+
 /** Four messages queued in one tick: an `await` between them would let another's statement into this transaction. */
-async function inTenant<P, R>(pool: pg.Pool, opening: string, scope: Walls, statement: Statement<P, R>, params: P): Promise<R[]> {
+async function inTenant<P, R>(
+  pool: pg.Pool,
+  opening: string,
+  scope: Walls,
+  statement: Statement<P, R>,
+  params: P,
+): Promise<R[]> {
   let client: pg.PoolClient | undefined
-  let broken = false
+  // the connection goes back to the pool only when the server has said that the transaction is over
+  let open = true
   try {
     client = await pool.connect()
     const begin = client.query(opening)
     const wall = client.query({ name: 'scope', text: SCOPE, values: [scope.tenant, scope.environment] })
     const rows = client.query({ name: statement.name, text: statement.text, values: valuesOf(statement, params) })
+    // after an error the server answers ROLLBACK
     const end = client.query('commit')
     const all = await Promise.allSettled([begin, wall, rows, end])
+    open = all[3].status === 'rejected'
     for (const one of all) if (one.status === 'rejected') throw one.reason
     return (await rows).rows
   } catch (error) {
-    broken = true
     throw storeFault(error)
   } finally {
-    client?.release(broken)
+    client?.release(open)
   }
 }
 

@@ -79,6 +79,7 @@ export const FAULTS = {
   invalid_json: row('validation', 'fix_arguments', 'model', 400, EXIT.usage, 'The text is not one strict JSON value.', 'Send one complete JSON value without comments, repeated keys or unsafe numbers.'),
   invalid_arguments: row('validation', 'fix_arguments', 'model', 400, EXIT.usage, 'The arguments do not match the contract of the tool.', 'Correct the named fields and call again.'),
   invalid_request: row('invalid_request', 'stop', 'user', 400, EXIT.usage, 'The request does not match the schema of this resource.', 'Correct the fields named in `errors`.'),
+  invalid_text: row('validation', 'fix_arguments', 'user', 400, EXIT.usage, 'A text holds a character that cannot be stored.', 'Send it without U+0000.'),
   input_too_large: row('validation', 'fix_arguments', 'user', 413, EXIT.usage, 'The input is larger than the limit.', 'Send less; the limits are listed in the documentation.'),
   invalid_definition: row('validation', 'stop', 'operator', 500, EXIT.usage, 'A definition is inconsistent.', 'Change the line named in the message.'),
   // ── who ──────────────────────────────────────────────────────────────────────────────────────────────────────────

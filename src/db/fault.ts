@@ -1,0 +1,20 @@
+/** Errors of the two drivers, as the rest of the program may see them. */
+import { Fault } from '../kernel/fault.ts'
+
+/** SQLSTATEs of a server that cannot be used right now, and codes of the socket below it. */
+const UNREACHABLE = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|ENET|EPIPE|57P0|08|53300|3D000|28)/
+/** U+0000 in a text, or its escape in a jsonb: PostgreSQL holds neither. */
+const NO_TEXT = /^(22021|22P05)$/
+
+/** A connection error becomes a fault without host, user or password in it; any other stays what it is. */
+export function storeFault(error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const text = error instanceof Error ? error.message : ''
+  if (NO_TEXT.test(code)) return new Fault('invalid_text', undefined, { cause: error })
+  if (UNREACHABLE.test(code) || /timeout exceeded when trying to connect|Connection terminated/i.test(text)) {
+    const hint =
+      code === '3D000' ? 'The database does not exist.' : /^28/.test(code) ? 'The server refused the login.' : undefined
+    return new Fault('store_unavailable', hint, { cause: error })
+  }
+  return error
+}

@@ -1,0 +1,197 @@
+/** What the catalogue must say about every table, function and role, so that a new one cannot stand outside the wall. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { TENANT_TABLES } from '../setup/seed.ts'
+
+/** No content and no tenant wall: a new name here needs a reason in docs/design/store.md. */
+const SYSTEM_TABLES = ['credential', 'migration', 'tenant', 'worker']
+
+const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_step']
+
+/** Everything that the program may change without a transition function. */
+const APP_WRITES = [
+  'audit insert',
+  'credential insert',
+  'credential update (revoked_at)',
+  'delta delete',
+  'delta insert',
+  'idempotency delete',
+  'idempotency insert',
+  'idempotency update (created_at, response, run_id, status)',
+  'tenant insert',
+  'worker delete',
+  'worker insert',
+  'worker update',
+]
+
+/** Lease columns: what the functions that cross tenants can read of a run. */
+const CLAIM_READS =
+  'agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id'
+
+const RIGHTS = `
+  select c.relname || ' ' || lower(p.privilege_type) as right from pg_class c, aclexplode(c.relacl) p
+  where c.relnamespace = 'plimsoll'::regnamespace and p.grantee = $1::regrole and p.privilege_type <> all ($2::text[])
+  union all
+  select c.relname || ' ' || lower(p.privilege_type) || ' (' || string_agg(a.attname, ', ' order by a.attname::text collate "C") || ')'
+  from pg_class c join pg_attribute a on a.attrelid = c.oid, aclexplode(a.attacl) p
+  where c.relnamespace = 'plimsoll'::regnamespace and p.grantee = $1::regrole and p.privilege_type <> all ($2::text[])
+  group by c.relname, p.privilege_type
+  order by 1`
+
+describe.each(ENGINES)('the catalogue on %s', (engine) => {
+  let store: TestStore
+  beforeAll(async () => {
+    store = await openStore(engine)
+  })
+  afterAll(() => store.close())
+
+  const column = async (text: string, values?: readonly unknown[]) =>
+    (await store.admin(text, values ?? [])).map((row) => Object.values(row)[0])
+  const rightsOf = (role: string, except: readonly string[]) => column(RIGHTS, [role, except])
+
+  it('H2 a table without a wall is one of four, and a new one is noticed', async () => {
+    const tables = await column(
+      `select relname from pg_class where relnamespace = 'plimsoll'::regnamespace and relkind in ('r', 'p', 'f') order by relname::text collate "C"`,
+    )
+    expect(tables).toEqual([...SYSTEM_TABLES, ...TENANT_TABLES].sort())
+  })
+
+  it('H2 row-level security is on and forced on every table of a tenant', async () => {
+    const open = await column(
+      `select relname from pg_class where relnamespace = 'plimsoll'::regnamespace and relkind in ('r', 'p')
+         and not (relrowsecurity and relforcerowsecurity) order by relname::text collate "C"`,
+    )
+    expect(open).toEqual(SYSTEM_TABLES)
+  })
+
+  it('H2 no policy lets everything through, and none is for everybody', async () => {
+    const policies = await store.admin(
+      `select tablename, policyname, array_to_string(roles, ',') as roles, qual, with_check, cmd from pg_policies where schemaname = 'plimsoll'`,
+      [],
+    )
+    for (const { tablename, policyname, roles, qual, with_check, cmd } of policies) {
+      const text = `${String(tablename)} ${String(policyname)}`
+      expect([text, ROLES.includes(String(roles))]).toEqual([text, true])
+      expect([text, qual]).not.toEqual([text, expect.stringMatching(/^\(*true\)*$/)])
+      expect([text, qual]).toEqual([text, expect.any(String)])
+      if (cmd !== 'SELECT') expect([text, with_check]).toEqual([text, expect.stringMatching(/\w+ = |array_position|ANY/)])
+      const key = { tenant: /tenant_id = .*app\.tenant.*environment = .*app\.environment/s, batch: /app\.batch/ }[
+        String(policyname)
+      ]
+      if (key) expect([text, qual, with_check]).toEqual([text, expect.stringMatching(key), expect.stringMatching(key)])
+    }
+    const walls = policies.filter((p) => p.policyname === 'tenant').map((p) => p.tablename)
+    expect(walls.sort()).toEqual([...TENANT_TABLES])
+  })
+
+  it('H1 every primary and unique key starts with the tenant', async () => {
+    const wrong = await column(
+      `select i.indexrelid::regclass::text from pg_index i join pg_class c on c.oid = i.indrelid
+       left join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+       where c.relnamespace = 'plimsoll'::regnamespace and i.indisunique and a.attname is distinct from 'tenant_id'
+         and c.relname <> all ($1::text[])`,
+      [SYSTEM_TABLES],
+    )
+    expect(wrong).toEqual([])
+    const keyless = await column(
+      `select relname from pg_class c where relnamespace = 'plimsoll'::regnamespace and relkind in ('r', 'p')
+         and not exists (select from pg_index where indrelid = c.oid and indisprimary)`,
+    )
+    expect(keyless).toEqual([])
+  })
+
+  it('H1 A3 every row of a tenant names tenant and environment', async () => {
+    const named = await column(
+      `select c.relname from pg_class c where c.relnamespace = 'plimsoll'::regnamespace and c.relkind in ('r', 'p')
+         and 2 = (select count(*) from pg_attribute a where a.attrelid = c.oid and a.attname in ('tenant_id', 'environment') and a.attnotnull)
+       order by c.relname::text collate "C"`,
+    )
+    expect(named).toEqual(['credential', ...TENANT_TABLES].sort())
+  })
+
+  it('H2 the program changes run tables through functions only: its own write rights are a closed list', async () => {
+    expect(await rightsOf('plimsoll_app', ['SELECT'])).toEqual(APP_WRITES)
+  })
+
+  it('H7 the role that crosses tenants reads lease columns, no content', async () => {
+    const reads = await rightsOf('plimsoll_claim', ['UPDATE'])
+    expect(reads).toEqual([`run select (${CLAIM_READS})`, 'worker select'])
+    const writes = await rightsOf('plimsoll_claim', ['SELECT'])
+    expect(writes).toEqual([
+      'run update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id)',
+    ])
+  })
+
+  it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
+    const reads = (await rightsOf('plimsoll_step', ['UPDATE', 'INSERT'])).map(String)
+    expect(reads.filter((r) => /message|event|delta|ledger|audit|\b(body|result|arguments|plan|response)\b/.test(r))).toEqual([])
+  })
+
+  it('H2 nobody who can log in owns anything, and no role is above or inside another', async () => {
+    const owners = await column(
+      `select distinct pg_get_userbyid(relowner)::text from pg_class where relnamespace = 'plimsoll'::regnamespace
+       union select distinct pg_get_userbyid(proowner)::text from pg_proc where pronamespace = 'plimsoll'::regnamespace order by 1`,
+    )
+    expect(owners).toEqual(['plimsoll_claim', 'plimsoll_owner', 'plimsoll_step'])
+    const roles = await column(
+      `select rolname from pg_roles where rolname = any ($1::name[]) and not rolcanlogin and not rolsuper and not rolbypassrls
+         and not rolcreaterole and not rolcreatedb and not rolreplication order by 1`,
+      [ROLES],
+    )
+    expect(roles).toEqual(ROLES)
+    const members = await column(
+      `select m.roleid::regrole::text from pg_auth_members m where m.member = any ($1::regrole[])`,
+      [ROLES],
+    )
+    expect(members).toEqual([])
+  })
+
+  it('H2 nobody but the owner may create in the schema, and a temporary table cannot stand in for one of ours', async () => {
+    const creators = await column(
+      `select r from unnest($1::text[]) r where has_schema_privilege(r, 'plimsoll', 'create') order by 1`,
+      [ROLES],
+    )
+    expect(creators).toEqual(['plimsoll_owner'])
+    const paths = await column(
+      `select distinct coalesce((select c from unnest(proconfig) c where c like 'search_path=%'), proname::text)
+       from pg_proc where pronamespace = 'plimsoll'::regnamespace`,
+    )
+    expect(paths).toEqual(['search_path=pg_catalog, pg_temp'])
+  })
+
+  it('H2 H7 functions with rights of their own are a closed list, and only the program may call them', async () => {
+    const functions = await store.admin(
+      `select proname::text as name, pg_get_userbyid(proowner)::text as owner, prosecdef as definer,
+         (select string_agg(case a.grantee when 0 then 'public' else a.grantee::regrole::text end, ',' order by 1)
+          from aclexplode(coalesce(proacl, acldefault('f', proowner))) a where a.grantee <> proowner) as callers
+       from pg_proc where pronamespace = 'plimsoll'::regnamespace order by proname::text collate "C"`,
+      [],
+    )
+    const row = (name: string, owner: string) => ({
+      name,
+      owner: `plimsoll_${owner}`,
+      definer: owner !== 'owner',
+      callers: 'plimsoll_app',
+    })
+    expect(functions).toEqual([
+      row('cancel', 'step'),
+      row('canceled', 'claim'),
+      row('claim', 'claim'),
+      row('decide', 'step'),
+      row('load', 'owner'),
+      row('reap', 'claim'),
+      row('start', 'step'),
+      row('step', 'step'),
+      row('submit', 'step'),
+    ])
+  })
+
+  it('H2 there is no view, rule, trigger or sequence that could carry rows past the wall', async () => {
+    const others = await column(
+      `select relname from pg_class where relnamespace = 'plimsoll'::regnamespace and relkind not in ('r', 'p', 'i', 'I', 't')
+       union all select tgname from pg_trigger t join pg_class c on c.oid = t.tgrelid where c.relnamespace = 'plimsoll'::regnamespace
+       union all select rulename from pg_rules where schemaname = 'plimsoll'`,
+    )
+    expect(others).toEqual([])
+  })
+})

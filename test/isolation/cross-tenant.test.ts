@@ -1,0 +1,76 @@
+/** The statements that cross tenants: a closed list, found by reading every statement of the program. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url))
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url))
+
+/** Each crosses tenants by nature, and touches lease columns, workers or look-ups only. */
+const CROSSING = [
+  'journal/lease.sql canceled',
+  'journal/lease.sql claim',
+  'journal/lease.sql enlist',
+  'journal/lease.sql forgetWorkers',
+  'journal/lease.sql reap',
+  'journal/lease.sql renew',
+  'journal/lease.sql retire',
+]
+
+/** Of the role that crosses tenants. */
+const CLAIM_FUNCTIONS = ['canceled', 'claim', 'reap']
+
+/** They set the wall themselves, from the keys or the tenant that the caller hands in. */
+const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load)\(/
+
+interface Block {
+  readonly id: string
+  readonly text: string
+}
+
+function statements(): Block[] {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.sql'))
+    .flatMap((file) =>
+      readFileSync(SRC + file, 'utf8')
+        .split(/^-- name: /m)
+        .slice(1)
+        .map((block) => {
+          const [name = '', ...lines] = block.split('\n')
+          return { id: `${file} ${name.trim()}`, text: lines.filter((line) => !line.startsWith('--')).join('\n') }
+        }),
+    )
+}
+
+/** True when every table that the statement reads or changes is held to the tenant that the caller names. */
+export function namesItsTenant(text: string): boolean {
+  if (WALLED.test(text)) return true
+  if (/insert\s+into\s+plimsoll\.\w+\s*\(\s*tenant_id\b/i.test(text) && /:tenant\b/.test(text)) return true
+  return /\btenant_id\s*=\s*:tenant\b/.test(text)
+}
+
+it('H7 a new statement that does not name its tenant is noticed: those that cross are a closed list', () => {
+  const all = statements()
+  expect(all.length).toBeGreaterThan(CROSSING.length)
+  expect(all.filter(({ text }) => !namesItsTenant(text)).map(({ id }) => id).sort()).toEqual(CROSSING)
+})
+
+it('H7 a new function that crosses tenants is noticed', () => {
+  const owners = readdirSync(MIGRATIONS)
+    .sort()
+    .flatMap((file) => {
+      let role = ''
+      const found: string[] = []
+      for (const [, kind, name = ''] of readFileSync(MIGRATIONS + file, 'utf8').matchAll(
+        /^(set local role|reset role|create (?:or replace )?function)\s*(?:plimsoll\.|)(\w*)/gm,
+      )) {
+        if (kind?.startsWith('create')) found.push(`${role} ${name}`)
+        else role = name
+      }
+      return found
+    })
+  const crossing = owners.filter((line) => line.startsWith('plimsoll_claim ')).map((line) => line.split(' ')[1])
+  expect(crossing.sort()).toEqual(CLAIM_FUNCTIONS)
+  // whoever creates one outside of the three roles gives it the rights of the migrator
+  expect(owners.filter((line) => !/^plimsoll_(claim|step|owner) /.test(line))).toEqual([])
+})

@@ -1,0 +1,510 @@
+/**
+ * Each guard of a transition alone, as a probe: everything else about the call is in order, so only this guard can
+ * refuse it, and a refusal leaves every row of every table as it was. The mutation suite runs the same probes on
+ * damaged functions, where one of them must fail.
+ */
+import { expect } from 'vitest'
+import type { TestStore } from './engines.ts'
+import {
+  cancel,
+  commit,
+  decide,
+  decision,
+  EPOCH,
+  insert,
+  keyText,
+  ms,
+  picture,
+  runOf,
+  seedConfirmation,
+  seedEffect,
+  seedRun,
+  seedWorker,
+  start,
+  starting,
+  submission,
+  submit,
+  transition,
+  unique,
+  VERSION,
+} from './seed.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+export interface Guard {
+  readonly name: string
+  readonly run: (store: TestStore) => Promise<void>
+}
+
+const guard = (name: string, run: Guard['run']): Guard => ({ name, run })
+
+async function unchanged(store: TestStore, work: () => Promise<void>): Promise<void> {
+  const before = await picture(store)
+  await work()
+  expect(await picture(store)).toEqual(before)
+}
+
+// ── commits ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Refusal {
+  readonly run?: Fields
+  readonly sent?: Fields
+  readonly worker?: string
+}
+
+/** The row and the evidence name the same run, so the policy lets it through: the guard has to refuse it. */
+const refusesCommit = (name: string, { run, sent, worker }: Refusal): Guard =>
+  guard(name, async (store) => {
+    const key = await seedRun(store, run)
+    await unchanged(store, async () => {
+      expect(await commit(store.db, [transition(key, sent)], { worker: worker ?? key.worker })).toEqual([])
+    })
+  })
+
+const QUEUED = { status: 'queued', worker_id: null }
+const FULL = { max_tokens: 100, used_tokens: 40, reserved_tokens: 20, max_cost: 100, used_cost: 40, reserved_cost: 20 }
+// 40 used + 15 now + 20 held - 20 released = 55: 45 are left
+const RELEASE = { released_tokens: 20, released_cost: 20 }
+
+export const COMMIT_STATE: readonly Guard[] = [
+  refusesCommit('an older version', { sent: { version: VERSION - 1 } }),
+  refusesCommit('a version not reached yet', { sent: { version: VERSION + 1 } }),
+  refusesCommit('a run back in the queue', { run: QUEUED }),
+  refusesCommit('a driven run, by somebody who believes it idle', { sent: { from: 'queued', to: 'queued' }, worker: '' }),
+  refusesCommit('a finished run', {
+    run: { status: 'succeeded', worker_id: null, end_reason: 'completed' },
+    sent: { from: 'succeeded', to: 'queued' },
+  }),
+  guard('an honest commit writes the run and all its children, once', async (store) => {
+    const key = await seedRun(store)
+    const settled = [{ step: 1, position: 3, status: 'settled', outcome: 'error', error_code: 'tool_failed' }]
+    await seedEffect(store, key, { position: 3 })
+    const sent = transition(key, { settled, step: 8, tool_calls: 4 })
+    expect(await commit(store.db, [sent], { worker: key.worker })).toEqual([1])
+    const count = (table: string) =>
+      store.admin(`select count(*)::int as n from plimsoll.${table} where run_id = $1`, [key.run]).then((r) => r[0]?.n)
+    expect(await Promise.all(['message', 'effect', 'ledger', 'event'].map(count))).toEqual([1, 2, 1, 1])
+    expect(await runOf(store, key)).toMatchObject({
+      version: VERSION + 1,
+      commits: 1,
+      used_tokens: 15,
+      used_cost: 15,
+      used_tool_calls: 4,
+      step: 8,
+      epoch: EPOCH,
+    })
+    await unchanged(store, async () => {
+      expect(await commit(store.db, [sent], { worker: key.worker })).toEqual([])
+    })
+  }),
+  guard('a result that is stored is not replaced', async (store) => {
+    const key = await seedRun(store)
+    await seedEffect(store, key, { status: 'settled', outcome: 'error', error_code: 'first' })
+    const settled = [{ step: 1, position: 0, status: 'settled', outcome: 'error', error_code: 'second' }]
+    await commit(store.db, [transition(key, { effects: [], settled })], { worker: key.worker })
+    const [effect] = await store.admin('select error_code from plimsoll.effect where run_id = $1', [key.run])
+    expect(effect).toEqual({ error_code: 'first' })
+  }),
+]
+
+export const COMMIT_LEASE: readonly Guard[] = [
+  refusesCommit('the epoch of an earlier claim', { sent: { epoch: EPOCH - 1 } }),
+  refusesCommit('the epoch of nobody', { sent: { epoch: null } }),
+  refusesCommit('another worker', { worker: 'wrk_zombie' }),
+  refusesCommit('no worker', { worker: '' }),
+]
+
+export const COMMIT_BUDGET: readonly Guard[] = [
+  refusesCommit('a step beyond the limit', { sent: { step: 9 } }),
+  refusesCommit('a tool call beyond the limit', { run: { used_tool_calls: 3 }, sent: { tool_calls: 2 } }),
+  refusesCommit('a token beyond the limit', { run: FULL, sent: { ...RELEASE, reserved_tokens: 46 } }),
+  refusesCommit('a micro-cent beyond the limit', { run: FULL, sent: { ...RELEASE, reserved_cost: 46 } }),
+  refusesCommit('tokens that another reservation holds', { run: FULL, sent: { reserved_tokens: 26 } }),
+  refusesCommit('money that another reservation holds', { run: FULL, sent: { reserved_cost: 26 } }),
+  guard('what fits exactly is reserved', async (store) => {
+    const key = await seedRun(store, FULL)
+    const sent = transition(key, { ...RELEASE, reserved_tokens: 45, reserved_cost: 45 })
+    expect(await commit(store.db, [sent], { worker: key.worker })).toEqual([1])
+    expect(await runOf(store, key)).toMatchObject({ used_tokens: 55, reserved_tokens: 45, reserved_cost: 45 })
+  }),
+  guard('what was spent beyond the limit is booked all the same, when nothing more is reserved', async (store) => {
+    const key = await seedRun(store, FULL)
+    const sent = transition(key, { ...RELEASE, input_tokens: 500, spent_cost: 500 })
+    expect(await commit(store.db, [sent], { worker: key.worker })).toEqual([1])
+    expect(await runOf(store, key)).toMatchObject({ used_tokens: 545, used_cost: 540, reserved_tokens: 0 })
+  }),
+]
+
+// ── commits across walls ────────────────────────────────────────────────────────────────────────────────────────────
+
+export const COMMIT_WALL: readonly Guard[] = [
+  guard('of five rows, only those that name their own run', async (store) => {
+    const worker = await seedWorker(store)
+    const [a, a2, b, c] = [
+      await seedRun(store, { worker_id: worker }),
+      await seedRun(store, { worker_id: worker }),
+      await seedRun(store, { worker_id: worker, tenant_id: 'birch' }),
+      await seedRun(store, { worker_id: worker, tenant_id: 'cedar' }),
+    ]
+    const rows = [
+      a,
+      { ...b, tenant: 'acme' },
+      { ...a2, tenant: 'birch' },
+      { ...b, tenant: 'nobody' },
+      c,
+    ].map((key) => transition(key))
+    expect(await commit(store.db, rows, { worker })).toEqual([1, 5])
+    for (const other of [b, a2]) expect(await runOf(store, other)).toMatchObject({ version: VERSION, event_seq: 1 })
+    const strays = await store.admin('select from plimsoll.message where run_id = any($1)', [[b.run, a2.run]])
+    expect(strays).toEqual([])
+  }),
+  guard('a run of another tenant whose own row travels along', async (store) => {
+    const worker = await seedWorker(store)
+    const b = await seedRun(store, { worker_id: worker, tenant_id: 'birch' })
+    // the honest row of birch is out of date, so whatever moved the run was the row of acme
+    const rows = [transition({ ...b, tenant: 'acme' }), transition(b, { version: VERSION - 1 })]
+    await unchanged(store, async () => {
+      expect(await commit(store.db, rows, { worker })).toEqual([])
+    })
+  }),
+  guard('a run of another environment whose own row travels along', async (store) => {
+    const worker = await seedWorker(store)
+    const b = await seedRun(store, { worker_id: worker })
+    const rows = [transition({ ...b, environment: 'test' }), transition(b, { version: VERSION - 1 })]
+    await unchanged(store, async () => {
+      expect(await commit(store.db, rows, { worker })).toEqual([])
+    })
+  }),
+  guard('keys that name one run admit no other, and no keys admit none', async (store) => {
+    const worker = await seedWorker(store)
+    const a = await seedRun(store, { worker_id: worker })
+    const b = await seedRun(store, { worker_id: worker, tenant_id: 'birch' })
+    const keys = [keyText(a)]
+    await unchanged(store, async () => {
+      for (const none of [[], null, [''], ['acme/production/'], ['%'], [keyText(a).toUpperCase()]])
+        expect(await commit(store.db, [transition(a), transition(b)], { worker, keys: none })).toEqual([])
+      expect(await commit(store.db, [transition(b)], { worker, keys })).toEqual([])
+    })
+    expect(await commit(store.db, [transition(a), transition(b)], { worker, keys })).toEqual([1])
+  }),
+  guard('names with comma, quote, brace and blank are names, not syntax', async (store) => {
+    const key = await seedRun(store, { tenant_id: 'birch' })
+    const names = [`a","${key.run}`, '}', '{', "x'y", 'NULL', 'birch"', 'birch ', 'birch,acme', 'birch/production']
+    await unchanged(store, async () => {
+      for (const tenant of names)
+        expect(await commit(store.db, [transition({ ...key, tenant })], { worker: key.worker })).toEqual([])
+      const keys = names.map((name) => `${name}/production/${key.run}`)
+      expect(await commit(store.db, [transition(key)], { worker: key.worker, keys })).toEqual([])
+    })
+  }),
+]
+
+// ── COMMIT S ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Start {
+  readonly outcome: string
+  readonly run?: Fields
+  readonly lease?: number
+  readonly effect?: Fields
+  readonly confirmation?: Fields | null
+  readonly sent?: Fields
+  readonly worker?: string
+}
+
+const APPROVED = { status: 'approved', execute_by: ms(60_000), version: 2 }
+
+async function seedStart(store: TestStore, over: Omit<Start, 'outcome'>) {
+  const worker = await seedWorker(store, unique('wrk'), over.lease)
+  const key = await seedRun(store, { worker_id: worker, ...over.run })
+  await seedEffect(store, key, over.effect)
+  const confirmation =
+    over.confirmation === null ? null : await seedConfirmation(store, key, { ...APPROVED, ...over.confirmation })
+  return { key, worker, confirmation }
+}
+
+const refusesStart = (name: string, over: Start): Guard =>
+  guard(name, async (store) => {
+    const { key, worker, confirmation } = await seedStart(store, over)
+    await unchanged(store, async () => {
+      const sent = starting(key, { confirmation, ...over.sent })
+      const rows = await start(store.db, [sent], { worker: over.worker ?? worker })
+      expect(rows.map((r) => r.outcome)).toEqual([over.outcome])
+    })
+  })
+
+export const START_LEASE: readonly Guard[] = [
+  refusesStart('a lease that is over', { outcome: 'lease_lost', lease: -1 }),
+  refusesStart('a worker that is not the driver', { outcome: 'lease_lost', worker: 'wrk_zombie' }),
+  guard('a living worker that is not the driver', async (store) => {
+    const { key, confirmation } = await seedStart(store, {})
+    const worker = await seedWorker(store)
+    await unchanged(store, async () => {
+      expect(await start(store.db, [starting(key, { confirmation })], { worker })).toMatchObject([
+        { outcome: 'lease_lost' },
+      ])
+    })
+  }),
+  refusesStart('an earlier epoch', { outcome: 'lease_lost', sent: { epoch: EPOCH - 1 } }),
+  refusesStart('a run back in the queue', { outcome: 'lease_lost', run: QUEUED }),
+  refusesStart('an older version', { outcome: 'conflict', sent: { version: VERSION - 1 } }),
+  refusesStart('a cancel mark', { outcome: 'canceled', run: { cancel_cause: 'superseded' } }),
+  refusesStart('a deadline that is over', { outcome: 'deadline', run: { deadline_at: ms(-1) } }),
+  refusesStart('another tenant', { outcome: 'lease_lost', sent: { tenant: 'birch' } }),
+  refusesStart('another environment', { outcome: 'lease_lost', sent: { environment: 'test' } }),
+]
+
+export const START_CONSENT: readonly Guard[] = [
+  refusesStart('other arguments than the stored ones', { outcome: 'not_approved', sent: { arguments_hash: 'other' } }),
+  ...[{ arguments_hash: 'other' }, { step: 2 }, { position: 2 }].map((sent) =>
+    refusesStart(`an automatic call under another ${Object.keys(sent).join()}`, {
+      outcome: 'not_approved',
+      effect: { approval: 'auto' },
+      sent,
+    }),
+  ),
+  refusesStart('arguments that were not the confirmed ones', {
+    outcome: 'not_approved',
+    confirmation: { params_hash: 'other' },
+  }),
+  ...['pending', 'rejected', 'superseded', 'expired', 'consumed'].map((status) =>
+    refusesStart(`a confirmation that is ${status}`, { outcome: 'not_approved', confirmation: { status } }),
+  ),
+  refusesStart('an approval that was not used in time', { outcome: 'expired', confirmation: { execute_by: ms(-1) } }),
+  refusesStart('an approval without a time', { outcome: 'not_approved', confirmation: { execute_by: null } }),
+  refusesStart('another version of the resource', { outcome: 'not_approved', sent: { resource_version: 'v2' } }),
+  refusesStart('a resource without a version', { outcome: 'not_approved', sent: { resource_version: null } }),
+  refusesStart('no confirmation named', { outcome: 'not_approved', sent: { confirmation: null } }),
+  refusesStart('no confirmation there', { outcome: 'not_approved', confirmation: null }),
+  refusesStart('the confirmation of a sibling', { outcome: 'not_approved', confirmation: { position: 1 } }),
+  refusesStart('the confirmation of an earlier step', { outcome: 'not_approved', confirmation: { step: 0 } }),
+  refusesStart('a call of another step', { outcome: 'not_approved', sent: { step: 2 } }),
+  refusesStart('a call of another position', { outcome: 'not_approved', sent: { position: 2 } }),
+  refusesStart('a call that has started', { outcome: 'not_approved', effect: { status: 'started' } }),
+  refusesStart('a call whose outcome is unknown', { outcome: 'not_approved', effect: { status: 'unknown' } }),
+  refusesStart('a call that is settled, even as a repeat', {
+    outcome: 'not_approved',
+    effect: { status: 'settled', outcome: 'error' },
+    sent: { again: true },
+  }),
+  refusesStart('a call that has not started, as a repeat', {
+    outcome: 'not_approved',
+    confirmation: { status: 'pending' },
+    sent: { again: true },
+  }),
+  guard('the confirmation of another run of the same conversation', async (store) => {
+    const { key, worker } = await seedStart(store, { confirmation: null })
+    const other = await seedRun(store, { session_id: key.session, generation: 2 })
+    const confirmation = await seedConfirmation(store, other, APPROVED)
+    const keys = [keyText(key), keyText(other)]
+    await unchanged(store, async () => {
+      const rows = await start(store.db, [starting(key, { confirmation })], { worker, keys })
+      expect(rows).toMatchObject([{ outcome: 'not_approved' }])
+    })
+  }),
+  guard('an approved call starts and uses the approval up, once', async (store) => {
+    const { key, worker, confirmation } = await seedStart(store, {})
+    const sent = starting(key, { confirmation })
+    expect(await start(store.db, [sent], { worker })).toEqual([{ n: 1, outcome: 'started', version: VERSION + 1 }])
+    const [effect] = await store.admin('select status, attempt from plimsoll.effect where run_id = $1', [key.run])
+    expect(effect).toEqual({ status: 'started', attempt: 1 })
+    const [used] = await store.admin('select status from plimsoll.confirmation where id = $1', [confirmation])
+    expect(used).toEqual({ status: 'consumed' })
+    expect(await runOf(store, key)).toMatchObject({ phase: 'tool_running', commits: 1, event_seq: 2 })
+    await unchanged(store, async () => {
+      const rows = [sent, { ...sent, version: VERSION + 1 }]
+      for (const [i, outcome] of ['conflict', 'not_approved'].entries())
+        expect(await start(store.db, rows.slice(i, i + 1), { worker })).toMatchObject([{ outcome }])
+    })
+  }),
+  guard('a second call cannot use the approval of the first again', async (store) => {
+    const { key, worker, confirmation } = await seedStart(store, {})
+    await start(store.db, [starting(key, { confirmation })], { worker })
+    await store.admin(`update plimsoll.effect set status = 'intended' where run_id = '${key.run}'`)
+    await unchanged(store, async () => {
+      const sent = starting(key, { confirmation, version: VERSION + 1 })
+      expect(await start(store.db, [sent], { worker })).toMatchObject([{ outcome: 'not_approved' }])
+    })
+  }),
+  guard('an automatic call needs no approval, and a repeat by key counts its attempt', async (store) => {
+    const { key, worker } = await seedStart(store, { effect: { approval: 'auto' }, confirmation: null })
+    expect(await start(store.db, [starting(key)], { worker })).toMatchObject([{ outcome: 'started' }])
+    const again = starting(key, { version: VERSION + 1, again: true })
+    expect(await start(store.db, [again], { worker })).toMatchObject([{ outcome: 'started' }])
+    const [effect] = await store.admin('select attempt from plimsoll.effect where run_id = $1', [key.run])
+    expect(effect).toEqual({ attempt: 2 })
+  }),
+]
+
+// ── decisions ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Decision {
+  readonly outcome: string
+  readonly run?: Fields
+  readonly confirmation?: Fields
+  readonly sent?: Fields
+}
+
+export const WAITING = { status: 'waiting_confirmation', wait_reason: 'confirmation', worker_id: null, due_at: ms(60_000) }
+
+const refusesDecision = (name: string, over: Decision): Guard =>
+  guard(name, async (store) => {
+    const key = await seedRun(store, { ...WAITING, ...over.run })
+    const confirmation = await seedConfirmation(store, key, over.confirmation)
+    await unchanged(store, async () => {
+      const rows = await decide(store.db, [decision(key, confirmation, over.sent)])
+      expect(rows.map((r) => r.outcome)).toEqual([over.outcome])
+    })
+  })
+
+export const DECIDE: readonly Guard[] = [
+  refusesDecision('another tenant', { outcome: 'not_found', sent: { tenant: 'birch' } }),
+  refusesDecision('another environment', { outcome: 'not_found', sent: { environment: 'test' } }),
+  refusesDecision('another id', { outcome: 'not_found', sent: { confirmation: 'cnf_other' } }),
+  refusesDecision('who is not named', { outcome: 'not_permitted', sent: { actor: 'eve' } }),
+  refusesDecision('who is not named, after the decision', {
+    outcome: 'not_permitted',
+    confirmation: { status: 'approved' },
+    sent: { actor: 'eve' },
+  }),
+  refusesDecision('a plan that was replaced', { outcome: 'superseded', confirmation: { status: 'superseded' } }),
+  refusesDecision('what has expired', { outcome: 'expired', confirmation: { status: 'expired' } }),
+  refusesDecision('what nobody has marked as expired yet', { outcome: 'expired', confirmation: { expires_at: ms(-1) } }),
+  ...['approved', 'rejected', 'consumed'].map((status) =>
+    refusesDecision(`what is ${status}`, { outcome: 'already_decided', confirmation: { status } }),
+  ),
+  refusesDecision('another version of the card', { outcome: 'version', sent: { version: 2 } }),
+  refusesDecision('other arguments', { outcome: 'hash', sent: { params_hash: 'other' } }),
+  refusesDecision('a run that has ended', {
+    outcome: 'run_closed',
+    run: { status: 'canceled', end_reason: 'user_canceled', wait_reason: null },
+  }),
+  refusesDecision('a run that is canceled', { outcome: 'run_closed', run: { cancel_cause: 'superseded' } }),
+  refusesDecision('a run whose deadline is over', { outcome: 'run_closed', run: { deadline_at: ms(-1) } }),
+  refusesDecision('a run that waits for something else', {
+    outcome: 'run_closed',
+    run: { wait_reason: 'unknown_effect' },
+  }),
+  guard('a decision is recorded once, with its decider, and wakes the run', async (store) => {
+    for (const approve of [true, false]) {
+      const key = await seedRun(store, WAITING)
+      const confirmation = await seedConfirmation(store, key)
+      const status = approve ? 'approved' : 'rejected'
+      const rows = await decide(store.db, [decision(key, confirmation, { approve })])
+      expect(rows).toEqual([{ n: 1, outcome: 'decided', status, version: 2 }])
+      expect(await runOf(store, key)).toMatchObject({ status: 'queued', wait_reason: null, version: VERSION + 1 })
+      const second = await decide(store.db, [decision(key, confirmation, { approve: !approve, actor: 'bob', version: 2 })])
+      expect(second).toEqual([{ n: 1, outcome: 'already_decided', status, version: 2 }])
+      const [stored] = await store.admin('select decided_by from plimsoll.confirmation where id = $1', [confirmation])
+      expect(stored).toEqual({ decided_by: 'ann' })
+      const audit = await store.admin('select actor, outcome from plimsoll.audit where target = $1', [confirmation])
+      expect(audit).toEqual([{ actor: 'ann', outcome: status }])
+    }
+  }),
+]
+
+// ── cancel ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const canceling = (key: Awaited<ReturnType<typeof seedRun>>, over: Fields = {}) => ({
+  tenant: key.tenant,
+  environment: key.environment,
+  run: key.run,
+  version: VERSION,
+  cause: 'user',
+  event: Buffer.from('{}').toString('base64'),
+  ...over,
+})
+
+const refusesCancel = (name: string, run: Fields, sent: Fields = {}): Guard =>
+  guard(name, async (store) => {
+    const key = await seedRun(store, run)
+    await unchanged(store, async () => {
+      expect(await cancel(store.db, [canceling(key, sent)])).toEqual([])
+    })
+  })
+
+export const CANCEL: readonly Guard[] = [
+  refusesCancel('a stale stop', {}, { version: VERSION - 1 }),
+  refusesCancel('a run that nobody drives', QUEUED),
+  refusesCancel('a run that is canceled already', { cancel_cause: 'superseded' }),
+  refusesCancel('another tenant', {}, { tenant: 'birch' }),
+  refusesCancel('another environment', {}, { environment: 'test' }),
+  guard('a stop marks the run and tells it, and leaves it to its worker', async (store) => {
+    const key = await seedRun(store)
+    expect(await cancel(store.db, [canceling(key)])).toEqual([{ n: 1, version: VERSION + 1 }])
+    expect(await runOf(store, key)).toMatchObject({ status: 'running', cancel_cause: 'user', event_seq: 2 })
+    const told = await store.admin('select type, seq from plimsoll.event where run_id = $1', [key.run])
+    expect(told).toEqual([{ type: 'cancel_requested', seq: 2 }])
+  }),
+]
+
+// ── submissions ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const newKey = (tenant = 'acme', environment = 'production') => ({ tenant, environment, run: unique('run') })
+
+async function refusesSubmission(store: TestStore, outcome: string, session: string, over: Fields): Promise<void> {
+  const key = newKey((over.tenant as string | undefined) ?? 'acme', (over.environment as string | undefined) ?? 'production')
+  await unchanged(store, async () => {
+    expect(await submit(store.db, [submission(key, session, over)])).toMatchObject([{ outcome }])
+  })
+}
+
+export const SUBMIT: readonly Guard[] = [
+  guard('a version of the conversation that is not the current one', async (store) => {
+    const { session } = await seedRun(store)
+    for (const session_version of [1, 3, null]) await refusesSubmission(store, 'version', session, { session_version })
+  }),
+  guard('a conversation that is closed', async (store) => {
+    const { session } = await seedRun(store)
+    await store.admin(`update plimsoll.session set closed_at = now() where id = '${session}'`)
+    await refusesSubmission(store, 'closed', session, { session_version: 2 })
+  }),
+  guard('a conversation of another tenant or environment', async (store) => {
+    const { session } = await seedRun(store)
+    await refusesSubmission(store, 'not_found', session, { session_version: 2, tenant: 'birch' })
+    await refusesSubmission(store, 'not_found', session, { session_version: 2, environment: 'test' })
+    await refusesSubmission(store, 'not_found', session, { session_version: null, environment: 'test' })
+  }),
+  guard('a message opens a run and replaces only what it names, in its own conversation', async (store) => {
+    const mine = await seedRun(store)
+    const waiting = await seedRun(store, { ...WAITING, session_id: mine.session, generation: 2 })
+    const kept = await seedRun(store, { ...QUEUED, session_id: mine.session, generation: 3 })
+    const ended = await seedRun(store, {
+      status: 'failed',
+      worker_id: null,
+      end_reason: 'deadline',
+      session_id: mine.session,
+      generation: 4,
+    })
+    const stranger = await seedRun(store)
+    await store.admin(`update plimsoll.session set generation = 4 where id = '${mine.session}'`)
+    const key = newKey()
+    const replaced = [stranger, waiting, ended, mine].map((r) => r.run)
+    const rows = await submit(store.db, [submission(key, mine.session, { session_version: 2, replaced })])
+    expect(rows).toEqual([{ n: 1, outcome: 'created', sessionVersion: 3, generation: 5 }])
+    const marks = await Promise.all([mine, waiting, kept, ended, stranger].map((r) => runOf(store, r)))
+    expect(marks.map((r) => r.cancel_cause)).toEqual(['superseded', 'superseded', null, null, null])
+    expect(marks.map((r) => r.version)).toEqual([VERSION + 1, VERSION + 1, VERSION, VERSION, VERSION])
+    // what waits is looked at now, so that it can end
+    expect(Number(marks[1]?.due_at)).toBeLessThanOrEqual(Date.now() + 1000)
+    expect(await runOf(store, key)).toMatchObject({ status: 'queued', generation: 5, reserved_tokens: 10 })
+  }),
+  guard('the answer to the key is stored with the run, or neither is', async (store) => {
+    const key = newKey()
+    const row = { tenant_id: key.tenant, environment: key.environment, caller: 'ann', operation: 'runs.create' }
+    const idempotency = { ...row, key: unique('idem'), body_hash: 'h', run_id: key.run, expires_at: ms(60_000) }
+    await insert(store, 'idempotency', idempotency)
+    const sent = submission(key, unique('ses'), { status: 201, response: Buffer.from('{}').toString('base64') })
+    const taken = submission(newKey(), unique('ses'), { status: 201, response: sent.response })
+    await unchanged(store, async () => {
+      await expect(submit(store.db, [taken])).rejects.toThrow(/idempotency key taken over/)
+    })
+    expect(await submit(store.db, [sent])).toMatchObject([{ outcome: 'created' }])
+    const [stored] = await store.admin('select status from plimsoll.idempotency where run_id = $1', [key.run])
+    expect(stored).toEqual({ status: 201 })
+    const answered = newKey()
+    await insert(store, 'idempotency', { ...idempotency, key: unique('idem'), run_id: answered.run, status: 200 })
+    const twice = submission(answered, unique('ses'), { status: 201, response: sent.response })
+    await unchanged(store, async () => {
+      await expect(submit(store.db, [twice])).rejects.toThrow(/idempotency key taken over/)
+    })
+  }),
+]

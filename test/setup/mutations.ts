@@ -1,0 +1,196 @@
+/**
+ * Faults planted into the transition functions, each a text edit of the migration: `find` must occur in the function.
+ * `held` names a second wall that keeps the fault harmless. With `policies` the probes pass with the fault alone and fail
+ * when the row policies of the functions' roles are gone too; with `check` the table refuses the rows that would tell.
+ */
+import type { Guard } from './guards.ts'
+import {
+  CANCEL,
+  COMMIT_BUDGET,
+  COMMIT_LEASE,
+  COMMIT_STATE,
+  COMMIT_WALL,
+  DECIDE,
+  START_CONSENT,
+  START_LEASE,
+  SUBMIT,
+} from './guards.ts'
+import { CANCELED, CLAIM, LOCKS, REAP } from './queue-guards.ts'
+import { WALL } from './wall-guards.ts'
+
+export interface Mutation {
+  readonly in: keyof typeof PROBES
+  readonly what: string
+  readonly find: string
+  readonly replace: string
+  readonly held?: 'policies' | 'check'
+  /** Only two sessions can tell. */
+  readonly concurrent?: true
+}
+
+/** The probes of each function. */
+export const PROBES = {
+  step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL],
+  start: [...START_LEASE, ...START_CONSENT],
+  decide: DECIDE,
+  cancel: CANCEL,
+  submit: SUBMIT,
+  claim: [...CLAIM, ...LOCKS],
+  reap: REAP,
+  canceled: CANCELED,
+  wall: [...WALL, ...COMMIT_WALL],
+} as const satisfies Record<string, readonly Guard[]>
+
+type More = Partial<Pick<Mutation, 'held' | 'concurrent'>>
+const of =
+  (name: Mutation['in']) =>
+  (what: string, find: string, replace = '', more: More = {}): Mutation => ({ in: name, what, find, replace, ...more })
+
+const step = of('step')
+const start = of('start')
+const decide = of('decide')
+const cancel = of('cancel')
+const submit = of('submit')
+const claim = of('claim')
+const reap = of('reap')
+const canceled = of('canceled')
+const wall = of('wall')
+const held: More = { held: 'policies' }
+const list = "perform set_config('app.batch', p_keys::text, true);"
+/** Everything that travels in the batch, whatever the evidence says. */
+const listOfRows = `perform set_config('app.batch', (select array_agg(concat_ws('/', x ->> 'tenant', x ->> 'environment', x ->> 'run'))
+  from jsonb_array_elements(p) x)::text, true);`
+
+export const MUTATIONS: readonly Mutation[] = [
+  step('drops the version', ' and r.version = t.version\n', '\n'),
+  step('takes any later version', 'r.version = t.version\n', 'r.version >= t.version\n'),
+  step('drops the status', `and r.status = t."from"`),
+  step('lets a finished run move', 'and r.end_reason is null'),
+  step('drops the epoch', ' and r.epoch = t.epoch'),
+  step('takes any later epoch', 'r.epoch = t.epoch', 'r.epoch >= t.epoch'),
+  step('drops the worker', 'r.worker_id = p_worker and '),
+  step('checks the lease of idle runs only', "r.status <> 'running' or", "r.status = 'running' or"),
+  step('drops the limit of steps', 'and t.step <= r.max_steps'),
+  step('allows one step less', 't.step <= r.max_steps', 't.step < r.max_steps'),
+  step('drops the limit of tool calls', 'and r.used_tool_calls + t.tool_calls <= r.max_tool_calls'),
+  step('checks the calls before and not after', 'r.used_tool_calls + t.tool_calls <=', 'r.used_tool_calls <='),
+  step('allows one call less', 't.tool_calls <= r.max_tool_calls', 't.tool_calls < r.max_tool_calls'),
+  step('drops the limit of tokens', '- t.released_tokens + t.reserved_tokens <= r.max_tokens)', '> 0)'),
+  step('forgets tokens that are held', ' + r.reserved_tokens\n', '\n'),
+  step('forgets tokens of this commit', ' + t.input_tokens + t.output_tokens + r.reserved_tokens', ' + r.reserved_tokens'),
+  step('does not give tokens back', '- t.released_tokens + t.reserved_tokens <=', '+ t.reserved_tokens <='),
+  step('refuses to book what was spent', '(t.reserved_tokens = 0 or', '(false or'),
+  step('drops the limit of cost', '- t.released_cost + t.reserved_cost <= r.max_cost)', '> 0)'),
+  step('forgets money that is held', ' + r.reserved_cost - t.released_cost + t.reserved_cost <=', ' - t.released_cost + t.reserved_cost <='),
+  step('forgets money of this commit', 'r.used_cost + t.spent_cost + r.reserved_cost', 'r.used_cost + r.reserved_cost'),
+  step('does not count tokens', 'used_tokens = r.used_tokens + t.input_tokens + t.output_tokens', 'used_tokens = r.used_tokens'),
+  step('does not count calls', 'used_tool_calls = r.used_tool_calls + t.tool_calls', 'used_tool_calls = r.used_tool_calls'),
+  step('does not raise the version', 'version = r.version + 1', 'version = r.version'),
+  step('joins without the tenant', 'where r.tenant_id = t.tenant and r.environment', 'where r.environment'),
+  step('joins without the environment', 'and r.environment = t.environment'),
+  step('takes the list from the rows', list, listOfRows),
+  step('moves runs and writes no messages', 'from a cross join lateral jsonb_to_recordset(a.messages)', 'from (select * from a limit 0) a cross join lateral jsonb_to_recordset(a.messages)'),
+  step('books nothing', 'from a where a.kind is not null', 'from a where false'),
+  step('settles what is settled', "\n      and e.status <> 'settled'\n", '\n', {}),
+
+  start('drops the version', 'and r.version = t.version'),
+  // a table check: who is not running has no worker
+  start('drops the status', "r.status = 'running' and r.worker_id", 'r.worker_id', { held: 'check' }),
+  start('drops the worker', 'r.worker_id = p_worker and r.epoch', 'r.epoch'),
+  start('drops the epoch', ' and r.epoch = t.epoch\n', '\n'),
+  start('drops the cancel mark', 'and r.cancel_cause is null'),
+  start('drops the deadline', 'and r.deadline_at > now()'),
+  start('drops the lease', 'and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())\n'),
+  start('takes any lease that ever was', 'w.id = p_worker and w.lease_until > now())\n', 'w.id = p_worker)\n'),
+  start('drops the hash of the arguments', 'and e.arguments_hash = t.arguments_hash'),
+  start('drops the step', 'and e.step = t.step and e.position = t.position\n          and', 'and e.position = t.position\n          and'),
+  start('drops the position', 'and e.step = t.step and e.position = t.position\n          and', 'and e.step = t.step\n          and'),
+  start('starts again unasked', "(e.status in ('started', 'unknown') and t.again)", "e.status in ('started', 'unknown')"),
+  start('repeats what is settled', "in ('started', 'unknown') and t.again", "in ('started', 'unknown', 'settled') and t.again"),
+  start('takes a repeat for a consent', "(e.status = 'intended' and (e.approval = 'auto' or", "(e.status = 'intended' and (t.again or e.approval = 'auto' or"),
+  start('takes every call for automatic', "e.approval = 'auto' or exists", 'true or exists'),
+  start('knows no automatic call', "e.approval = 'auto' or exists", 'exists'),
+  start('takes any consent of the call', 'and c.id = t.confirmation\n                    and c.status', 'and c.status'),
+  start('takes the consent of any run', 'c.tenant_id = r.tenant_id and c.run_id = r.id and c.step = t.step and', 'c.tenant_id = r.tenant_id and c.step = t.step and'),
+  start('takes the consent of any step', 'c.run_id = r.id and c.step = t.step and c.position', 'c.run_id = r.id and c.position'),
+  start('takes the consent of a sibling', 'c.step = t.step and c.position = t.position\n                    and c.id', 'c.step = t.step\n                    and c.id'),
+  start('drops the approval', "c.status = 'approved' and c.execute_by > now()\n", 'c.execute_by > now()\n'),
+  start('drops the time of the approval', " and c.execute_by > now()\n", '\n'),
+  start('takes an approval without a time', 'c.execute_by > now()\n', "coalesce(c.execute_by > now(), true)\n"),
+  start('drops the hash of the confirmed arguments', 'and c.params_hash = t.arguments_hash'),
+  start('drops the version of the resource', 'and c.resource_version is not distinct from t.resource_version'),
+  start('takes a missing version for any', 'c.resource_version is not distinct from t.resource_version', 'coalesce(c.resource_version = t.resource_version, true)'),
+  start('does not use the approval up', "set status = 'consumed', consumed_at", 'set consumed_at'),
+  start('does not count the attempt', 'attempt = e.attempt + 1', 'attempt = e.attempt'),
+  start('does not raise the version', 'set version = r.version + 1, commits', 'set commits'),
+  start('joins without the tenant', 'where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run\n      and r.version', 'where r.environment = t.environment and r.id = t.run\n      and r.version', held),
+  start('joins without the environment', 'where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run\n      and r.version', 'where r.tenant_id = t.tenant and r.id = t.run\n      and r.version', held),
+
+  decide('drops the pending state', "and c.status = 'pending'\n"),
+  decide('drops the expiry', 'and c.expires_at > now()\n'),
+  decide('drops the version', 'and c.version = t.version\n'),
+  decide('drops the hash', 'and c.params_hash = t.params_hash\n'),
+  decide('lets anybody decide', 'and t.actor = any (c.confirmers)\n'),
+  decide('decides for ended runs', "and r.status in ('queued', 'running', 'waiting_confirmation') and", 'and'),
+  decide('drops the reason of the wait', "case when r.status = 'waiting_confirmation' then 'confirmation' end", 'r.wait_reason'),
+  decide('drops the cancel mark', 'and r.cancel_cause is null and', 'and'),
+  decide('drops the deadline', ' and r.deadline_at > now())', ')'),
+  decide('does not wake the run', "case when r.status = 'waiting_confirmation' then 'queued' else r.status end", 'r.status'),
+  decide('approves what was rejected', "set\n      status = case when t.approve then 'approved' else 'rejected' end", "set\n      status = 'approved'"),
+  decide('leaves no trace', "insert into plimsoll.audit (tenant_id, id, environment, run_id, actor_kind, actor, action, target, outcome, reason)\n      values (t.tenant, t.audit, t.environment, t.run, t.actor_kind, t.actor, 'confirmation.decide', t.confirmation,\n        case when t.approve then 'approved' else 'rejected' end, t.reason);"),
+  decide('joins without the tenant', 'where c.tenant_id = t.tenant and c.environment', 'where c.environment', held),
+  decide('joins without the environment', 'c.environment = t.environment and c.run_id = t.run and c.id = t.confirmation\n      and', 'c.run_id = t.run and c.id = t.confirmation\n      and', held),
+
+  cancel('drops the version', 'and r.version = t.version and', 'and'),
+  cancel('cancels what nobody drives', "and r.status = 'running' and", 'and'),
+  cancel('overwrites the first cause', ' and r.cancel_cause is null'),
+  cancel('joins without the tenant', 'where r.tenant_id = t.tenant and r.environment', 'where r.environment', held),
+  cancel('joins without the environment', 'and r.environment = t.environment', '', held),
+
+  submit('drops the version', 'and x.version = coalesce(t.session_version, 1)'),
+  submit('answers to a closed conversation', 'and x.closed_at is null\n', '\n'),
+  submit('replaces runs of another conversation', 'and r.session_id = t.session'),
+  submit('marks what has ended', "\n      and r.status in ('queued', 'running', 'waiting_confirmation');", ';'),
+  submit('leaves the replaced asleep', "case when r.status = 'running' then r.due_at else now() end", 'r.due_at'),
+  submit('replaces nothing', "set cancel_cause = coalesce(r.cancel_cause, 'superseded'), version", 'set version'),
+  submit('does not count the generation', 'generation = x.generation + 1', 'generation = x.generation'),
+  submit('forgets who took the key', "if not found then raise exception using errcode = 'PL001', message = 'idempotency key taken over'; end if;"),
+  submit('answers a key twice', 'and i.run_id = t.run and i.status is null', 'and i.run_id = t.run'),
+  submit('completes the key of another', 'and i.run_id = t.run and', 'and', held),
+  submit('joins without the tenant', 'where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session and x.closed_at', 'where x.environment = t.environment and x.id = t.session and x.closed_at', held),
+  submit('joins without the environment', 'where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session and x.closed_at', 'where x.tenant_id = t.tenant and x.id = t.session and x.closed_at', held),
+
+  claim('takes what is driven or ended', "q.status in ('queued', 'waiting_confirmation') and q.due_at", 'q.due_at'),
+  claim('drops the time', ' and q.due_at <= now()\n', '\n', held),
+  claim('takes the agents of others', 'q.agent = any (p_agents) or q.deadline_at <= now()', 'true'),
+  claim('leaves what is over to the right agent', ' or q.deadline_at <= now())', ')'),
+  claim('drops the older generations', 'and older.generation < q.generation', 'and false'),
+  claim('compares across branches', ' and older.branch = q.branch\n', '\n'),
+  claim('compares across tenants', 'older.tenant_id = q.tenant_id and older.session_id', 'older.session_id'),
+  claim('waits for the ended', " and older.status in ('queued', 'running', 'waiting_confirmation'))", ')', held),
+  claim('drops the lease', 'and w.lease_until > now())', ')'),
+  claim('lets the unknown claim', 'and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())'),
+  claim('takes any order', 'order by q.due_at', 'order by q.due_at desc'),
+  claim('knows no limit', 'limit p_limit'),
+  claim('does not raise the epoch', 'epoch = r.epoch + 1', 'epoch = r.epoch'),
+  claim('does not raise the version', 'version = r.version + 1, started_at', 'started_at'),
+  claim('waits for another claim', 'for update skip locked', '', { concurrent: true }),
+
+  reap('takes from the living', "and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())", '', held),
+  reap('believes every worker that is listed', 'where w.id = q.worker_id and w.lease_until > now()', 'where w.id = q.worker_id'),
+  reap('takes what nobody drives', "where q.status = 'running'\n      and", 'where'),
+  reap('does not count the loss', ', attempts = r.attempts + 1'),
+  reap('does not raise the version', 'version = r.version + 1, attempts', 'attempts'),
+  reap('knows no limit', 'limit p_limit'),
+
+  canceled('tells of runs of others', 'r.worker_id = p_worker and'),
+  canceled('tells of every run', ' and r.cancel_cause is not null'),
+
+  wall('forgets the tenant', "tenant_id = nullif(current_setting('app.tenant', true), '')\n    and", ''),
+  wall('forgets the environment', "and environment = nullif(current_setting('app.environment', true), '')"),
+  wall('takes no tenant for every tenant', "$$tenant_id = nullif", "$$nullif(current_setting('app.tenant', true), '') is null or tenant_id = nullif"),
+  wall('checks what is read and not what is written', 'using (%s) with check (%s)$, t.name, tenant_key, tenant_key'.replace('$', "'"), "using (%s) with check (true)', t.name, tenant_key"),
+  wall('opens the list of the batch', "using (array_position((select nullif(current_setting('app.batch', true), '')::text[]), tenant_id || '/' || environment || '/' || %I) is not null)", 'using (%I is not null)'),
+  wall('lists runs without their tenant', "tenant_id || '/' || environment || '/' || %I) is not null)\n        with", "(select split_part(x, '/', 1) from unnest(nullif(current_setting('app.batch', true), '')::text[]) x limit 1) || '/' || environment || '/' || %I) is not null)\n        with"),
+  wall('leaves a table out', "('run', 'id'), ", ''),
+]

@@ -1,0 +1,105 @@
+/** What the program's role sees and may do per table, generated from the list of tables. See guards.ts for probes. */
+import { expect } from 'vitest'
+import { statement, type TestStore } from './engines.ts'
+import type { Guard } from './guards.ts'
+import { insert, ms, seedConfirmation, seedEffect, seedRun, TENANT_TABLES, unique } from './seed.ts'
+
+export type Table = (typeof TENANT_TABLES)[number]
+
+/** Two tenants with two environments each, and a row of each in every table. */
+export const PLACES = ['acme', 'birch'].flatMap((tenant) =>
+  ['production', 'test'].map((environment) => ({ tenant, environment })),
+)
+
+export async function seedEverything(store: TestStore): Promise<void> {
+  for (const { tenant, environment } of PLACES) {
+    const key = await seedRun(store, { tenant_id: tenant, environment })
+    const place = { tenant_id: tenant, environment }
+    const ofRun = { ...place, run_id: key.run }
+    const owner = { session_id: key.session, user_id: 'ann', subject_id: 'ann' }
+    const body = Buffer.from('x')
+    await seedEffect(store, key)
+    await seedConfirmation(store, key)
+    const labels = { visibility: 'user', integrity: 'user', confidentiality: 'public', origin: '{}' }
+    const message = { seq: 1, step: 0, role: 'user', body, content_hash: 'h', ...labels, tokens: 1 }
+    await insert(store, 'message', { ...ofRun, ...owner, ...message })
+    await insert(store, 'ledger', { ...ofRun, seq: 1, step: 0, kind: 'open' })
+    await insert(store, 'event', { ...ofRun, seq: 1, type: 'run_queued', visibility: 'user', body })
+    await insert(store, 'delta', { ...ofRun, seq: 1, generation: 1, step: 1, attempt: 1, body })
+    const request = { caller: 'ann', key: unique('idem'), operation: 'runs.create', body_hash: 'h' }
+    await insert(store, 'idempotency', { ...ofRun, ...request, expires_at: ms(60_000) })
+    const act = { actor_kind: 'end_user', actor: 'ann', action: 'x', target: 'x', outcome: 'x' }
+    await insert(store, 'audit', { ...ofRun, id: unique('aud'), ...act })
+    await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
+  }
+}
+
+export const rowsOf = (table: Table) =>
+  statement(`rows_${table}`, `select tenant_id, environment from plimsoll.${table} order by 1, 2`)
+
+const NO_TENANTS = ['', 'ACME', 'acme ', '*', '%', 'acme,birch', '{acme,birch}', "acme' or true --", 'null']
+
+/** The same row under another tenant or environment: what a forged insert would look like. */
+const FORGED: Readonly<Record<string, string>> = {
+  audit: `insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+    values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 'x')`,
+  delta: `insert into plimsoll.delta (tenant_id, environment, run_id, seq, generation, step, attempt, body)
+    values ($1, $2, 'forged', 1, 1, 1, 1, '')`,
+  idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
+    values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+}
+export const WRITABLE = Object.keys(FORGED) as Table[]
+
+const guard = (name: string, run: Guard['run']): Guard => ({ name, run })
+const none = { tenant: '', environment: '' }
+
+export const WALL: readonly Guard[] = [
+  guard('a query that forgets its tenant', async (store) => {
+    await seedEverything(store)
+    for (const table of TENANT_TABLES) {
+      expect([table, await store.db.call(rowsOf(table), {})]).toEqual([table, []])
+      expect([table, await store.db.read(none, rowsOf(table), {})]).toEqual([table, []])
+    }
+  }),
+  guard('a query of one tenant and environment sees these and nothing else', async (store) => {
+    await seedEverything(store)
+    for (const table of TENANT_TABLES) {
+      for (const { tenant, environment } of PLACES) {
+        const rows = await store.db.read({ tenant, environment }, rowsOf(table), {})
+        expect([table, ...new Set(rows.map((row) => JSON.stringify(row)))]).toEqual([
+          table,
+          JSON.stringify({ tenant_id: tenant, environment }),
+        ])
+      }
+    }
+  }),
+  guard('a tenant that is no name of one', async (store) => {
+    for (const tenant of NO_TENANTS) {
+      for (const table of ['run', 'message', 'confirmation'] as const) {
+        expect(await store.db.read({ tenant, environment: 'production' }, rowsOf(table), {})).toEqual([])
+        expect(await store.db.read({ tenant: 'acme', environment: tenant }, rowsOf(table), {})).toEqual([])
+      }
+    }
+  }),
+  guard('a row that is written for another tenant or environment', async (store) => {
+    const scope = { tenant: 'acme', environment: 'test' }
+    for (const [table, text] of Object.entries(FORGED)) {
+      const forge = statement(`forge_${table}`, text, ['tenant', 'environment'])
+      for (const other of [
+        { tenant: 'birch', environment: 'test' },
+        { tenant: 'acme', environment: 'production' },
+      ])
+        await expect(store.db.write(scope, forge, other)).rejects.toThrow(/row-level security/)
+    }
+  }),
+  guard('a delete without a condition reaches its own rows only', async (store) => {
+    await seedEverything(store)
+    for (const table of ['delta', 'idempotency'] as const) {
+      const sweep = statement(`sweep_${table}`, `delete from plimsoll.${table} returning tenant_id, environment`)
+      const rows = await store.db.write({ tenant: 'acme', environment: 'test' }, sweep, {})
+      expect(new Set(rows.map((row) => JSON.stringify(row)))).toEqual(
+        new Set([JSON.stringify({ tenant_id: 'acme', environment: 'test' })]),
+      )
+    }
+  }),
+]
