@@ -20,7 +20,7 @@ describe('what to do now', () => {
     ['B1 a run whose time is over asks nobody', aRun(), 0, { do: 'end', reason: 'deadline' }],
     ['B1 the last step was the last', aRun({ step: 8 }), LEFT, { do: 'end', reason: 'step_limit' }],
     ['B1 tokens of a lost attempt count as spent', aRun({ lost: true, reserved: { tokens: 99_900, cost: 1 } }), LEFT, { do: 'end', reason: 'token_limit' }],
-    ['B1 money of a lost attempt counts as spent', aRun({ lost: true, reserved: { tokens: 10, cost: 999_999_000 } }), LEFT, { do: 'end', reason: 'cost_limit' }],
+    ['B1 money of a lost attempt counts as spent', aRun({ lost: true, reserved: { tokens: 10, cost: 999_999_700 } }), LEFT, { do: 'end', reason: 'cost_limit' }],
     ['L4 as many lost workers as the limit are enough', aRun({ attempts: 3 }), LEFT, { do: 'end', reason: 'attempts_exhausted' }],
     ['L4 one less is not', aRun({ attempts: 2 }), LEFT, { do: 'call_model' }],
     ['K2 a cancel comes before every end of our own', aRun({ cancel: 'operator', attempts: 9 }), 0, { do: 'end', reason: 'operator_canceled' }],

@@ -38,7 +38,7 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
   if (verdict.approval === 'refused' || !contract || !read?.ok) {
     const because = verdict.approval === 'refused' ? verdict.because : 'invalid_arguments'
     const error = because === 'invalid_arguments' && read && !read.ok ? read.error : envelope(because)
-    const hash = hashBytes(`${asked.name}\n${asked.arguments}`)
+    const hash = contract && read?.ok ? fingerprintOf(contract, read) : hashBytes(`${asked.name}\n${asked.arguments}`)
     return {
       ...base,
       tool: contract?.name ?? 'unknown',
