@@ -5,7 +5,7 @@ import type { FaultCode } from '../kernel/fault.ts'
 import { settleLost } from './budget.ts'
 import { bill, joined } from './ledger.ts'
 import { END_REASONS, type EndReason } from './reasons.ts'
-import { answerCalls, refused } from './said.ts'
+import { answerCalls, closing, refused } from './said.ts'
 import type { Call, Place, Run } from './state.ts'
 import type { LedgerEntry, Moved, NewEvent, SettledCall, Writes } from './writes.ts'
 
@@ -19,11 +19,7 @@ export function endRun(run: Run, reason: EndReason, writes: Writes): Moved {
   const settled = open.map((c) => ({ position: c.position, status: 'settled', outcome: refused(whyNot(c, reason)) }) satisfies SettledCall)
   const outcomes = new Map(settled.map((s) => [s.position, s.outcome]))
   const answered = answerCalls(run, run.calls.map((c) => ({ ...c, outcome: outcomes.get(c.position) ?? c.outcome })))
-  const closed = open.flatMap((c) =>
-    c.confirmation && ['pending', 'approved'].includes(c.confirmation.status)
-      ? [{ id: c.confirmation.id, status: reason === 'confirmation_expired' ? ('expired' as const) : ('superseded' as const) }]
-      : [],
-  )
+  const closed = closing(open, reason === 'confirmation_expired' ? 'expired' : 'superseded')
   const billed = release(answered.run, writes.ledger)
   const { status } = END_REASONS[reason]
   const done = doneOf(run).map((d) => ({ ...d }))

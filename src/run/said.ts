@@ -5,7 +5,7 @@ import type { FaultCode } from '../kernel/fault.ts'
 import type { ModelCall } from '../model/port.ts'
 import type { Json, ToolOutcome } from '../tool/contract.ts'
 import type { Call, Run } from './state.ts'
-import type { NewMessage } from './writes.ts'
+import type { NewMessage, Writes } from './writes.ts'
 
 // A provider wraps each message in a few tokens of its own.
 const WRAPPING_TOKENS = 4
@@ -13,6 +13,16 @@ const WRAPPING_TOKENS = 4
 export const tokensOf = (text: string): number => estimateTokens(text) + WRAPPING_TOKENS
 
 export const refused = (code: FaultCode): ToolOutcome => ({ ok: false, error: envelope(code) })
+
+/**
+ * The confirmations that end with these calls. One that expired says so; it may be a decision that was not used in time,
+ * which the row does not know yet.
+ */
+export const closing = (calls: readonly Call[], as: 'expired' | 'superseded'): Writes['closed'] =>
+  calls.flatMap(({ confirmation: c }) => {
+    if (!c || !['pending', 'approved', 'expired'].includes(c.status)) return []
+    return [{ id: c.id, status: c.status === 'expired' ? 'expired' : as }]
+  })
 
 /** The tool messages of a step, in call order, whatever order the calls ended in (I7). Open calls are answered as not started. */
 function toolMessages(run: Run, calls: readonly Call[], firstSeq: number): NewMessage[] {

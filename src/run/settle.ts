@@ -11,7 +11,7 @@ import { bill, joined } from './ledger.ts'
 import { park } from './park.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report, Settlement } from './report.ts'
-import { answerCalls } from './said.ts'
+import { answerCalls, closing } from './said.ts'
 import { reserveNext } from './spend.ts'
 import type { Call, PastCall, Run } from './state.ts'
 import { type Moved, type NewEvent, NOTHING, type SettledCall, type Writes } from './writes.ts'
@@ -29,11 +29,7 @@ export function absorbSettlements(run: Run, settlements: readonly Settlement[], 
     settled: settledNow.map(
       (c): SettledCall => ({ position: c.position, status: 'settled', outcome: by.get(c.position) ?? null }),
     ),
-    closed: settledNow.flatMap((c) =>
-      c.confirmation && ['pending', 'approved'].includes(c.confirmation.status)
-        ? [{ id: c.confirmation.id, status: 'superseded' as const }]
-        : [],
-    ),
+    closed: closing(settledNow, 'superseded'),
   }
   const done: Run = { ...run, calls, attempts: 0 }
   if (calls.every((c) => c.status === 'settled')) return finishStep(done, writes)
