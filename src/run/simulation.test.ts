@@ -4,9 +4,10 @@
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { aCall, anEffect, answered, aRun, asks, bad, failed, ok, says } from '../../test/unit/runs.ts'
+import { aCall, anEffect, answered, aRun, asks, bad, failed, ok, plans, says, settles } from '../../test/unit/runs.ts'
 import { type Chance, simulate, type Told, type World } from '../../test/unit/simulated-shell.ts'
 import type { Store } from '../../test/unit/simulated-store.ts'
+import { END_REASONS, type EndReason } from './reasons.ts'
 import { isFinal, type Call, type Run } from './state.ts'
 import type { Report } from './report.ts'
 
@@ -24,6 +25,7 @@ function chanceOf(seed: number): Chance {
 }
 
 const ERRORS = ['tool_failed', 'not_found', 'tool_timeout', 'conflict'] as const
+const REASONS = Object.keys(END_REASONS) as EndReason[]
 const CAUSES = ['user', 'superseded', 'disconnect', 'operator', 'parent'] as const
 
 function someCall(chance: Chance, run: Run, position: number, variety: number): Call {
@@ -70,6 +72,35 @@ function meanwhile(chance: Chance) {
   }
 }
 
+/** Reports that no honest worker would send now. Those that only mirror a row are left out: the store sends them itself. */
+function intruder(chance: Chance): (run: Run) => Report | null {
+  return (run) => {
+    if (!chance.yes(0.1)) return null
+    const position = chance.below(4)
+    const outcome = chance.yes(0.5) ? ok() : failed()
+    switch (chance.below(9)) {
+      case 0:
+        return { kind: 'reserved' }
+      case 1:
+        return planner(chance, 5)(run)
+      case 2:
+        return { ...plans(...Array.from({ length: chance.below(3) }, () => chance.below(4))) }
+      case 3:
+        return settles(...Array.from({ length: chance.below(4) }, () => [chance.below(4), outcome] as const))
+      case 4:
+        return { kind: 'effect_unknown', position }
+      case 5:
+        return { kind: 'probe_later', ms: chance.below(5_000) }
+      case 6:
+        return { kind: 'parked' }
+      case 7:
+        return { kind: 'unknown_resolved', position, outcome }
+      default:
+        return chance.yes(0.2) ? { kind: 'ended', reason: REASONS[chance.below(REASONS.length)]! } : null
+    }
+  }
+}
+
 function hostile(seed: number): World & { readonly given: Partial<Run>; readonly seconds: number } {
   const chance = chanceOf(seed)
   const outcome = () => (chance.yes(0.7) ? ok('r'.repeat(chance.below(200))) : failed(ERRORS[chance.below(ERRORS.length)]!))
@@ -82,6 +113,7 @@ function hostile(seed: number): World & { readonly given: Partial<Run>; readonly
     probe: () => (chance.yes(0.4) ? outcome() : (['not_there', 'cannot_tell', 'later'] as const)[chance.below(3)]!),
     plan: (_, p) => (chance.yes(0.1) ? failed() : p),
     meanwhile: meanwhile(chance),
+    ...(chance.yes(0.4) ? { intrude: intruder(chance) } : {}),
     seconds: 1 + chance.below(1_000),
     given: {
       limits: { steps: 1 + chance.below(6), toolCalls: chance.below(12), tokens: 1_100 + chance.below(8_000), cost: 5_300 + chance.below(60_000), attempts: 1 + chance.below(3) },

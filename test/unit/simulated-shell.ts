@@ -27,6 +27,8 @@ export interface World {
   readonly commit: (call: Call) => ToolOutcome | 'no_reply'
   readonly probe: (call: Call) => ToolOutcome | 'not_there' | 'cannot_tell' | 'later'
   readonly plan: (call: Call, planned: PlannedCall) => PlannedCall | ToolOutcome
+  /** A report that nobody asked for; what the machine takes from it, the store judges like everything else. */
+  readonly intrude?: (run: Run) => Report | null
   /** Between any two actions: people, other tabs, dying workers, time. `idle`: nobody drives the run. */
   readonly meanwhile: (store: Store, idle: boolean) => 'die' | 'go_on'
 }
@@ -54,6 +56,14 @@ export function simulate(given: Partial<Run>, seconds: number, world: World, mos
       const action = next(mine, store.deadline - store.now)
       if (action.do === 'rest') break
       if (action.do === 'call_model') modelCalls += 1
+      const intruder = world.intrude?.(mine)
+      const intruded = intruder && step(mine, intruder)
+      if (intruded && 'run' in intruded) {
+        if (store.run.version === mine.version) store.commit(mine, intruded)
+        if (store.run.status !== 'running') break
+        mine = store.load()
+        continue
+      }
       const acted = act(store, world, mine, action)
       if (dies) {
         if (store.run.status === 'running') store.reap()

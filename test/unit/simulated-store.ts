@@ -101,6 +101,7 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     check(next.messageSeq === messages.length + 1, 'the row counts its messages')
     if (writes.ledger) ledger.push(writes.ledger)
     guards(next, writes.ledger)
+    check(run.cancel === null || writes.intents.length + writes.confirmations.length === 0, 'a canceled run asks for nothing new')
     for (const c of writes.intents) {
       check(!effects.has(keyOf(next.step, c.position)), 'an intent is new')
       effects.set(keyOf(next.step, c.position), { status: c.status, level: c.level, approval: c.approval, starts: 0 })
@@ -125,7 +126,7 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     dueAt = next.status === 'waiting_confirmation' ? store.now + (writes.dueMs ?? Number.POSITIVE_INFINITY) : store.now
     row(next)
     if (isFinal(next.status)) atTheEnd(next)
-    if (next.status === 'waiting_confirmation') check(next.reserved.tokens === 0 && next.reserved.cost === 0, 'who waits holds nothing')
+    if (next.status === 'waiting_confirmation') whileItWaits(next)
     return true
   }
 
@@ -133,6 +134,7 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     const { limits, used, reserved } = next
     check(next.step <= limits.steps, 'steps')
     check(used.toolCalls <= limits.toolCalls, 'tool calls')
+    check(!entry?.reserved.tokens || reserved.tokens === entry.reserved.tokens, 'one reservation at a time')
     check(!entry?.reserved.tokens || used.tokens + reserved.tokens <= limits.tokens, 'tokens are reserved within the limit')
     check(!entry?.reserved.cost || used.cost + reserved.cost <= limits.cost, 'money is reserved within the limit')
     for (const n of [used.tokens, used.cost, used.toolCalls, reserved.tokens, reserved.cost]) check(Number.isSafeInteger(n) && n >= 0, `${n} is a count`)
@@ -142,6 +144,13 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     check(sum((e) => e.toolCalls) === used.toolCalls, 'the ledger has the calls')
     check(sum((e) => e.reserved.tokens - e.released.tokens) === reserved.tokens, 'the ledger has the reserved tokens')
     check(sum((e) => e.reserved.cost - e.released.cost) === reserved.cost, 'the ledger has the reserved money')
+  }
+
+  function whileItWaits(parked: Run): void {
+    check(parked.reserved.tokens === 0 && parked.reserved.cost === 0, 'who waits holds nothing')
+    check(parked.wait !== 'confirmation' || parked.cancel === null, 'nobody is asked about a canceled run')
+    const decided = parked.calls.some((c) => c.status === 'intended' && c.confirmation && asked.get(c.confirmation.id)?.status !== 'pending')
+    check(parked.wait !== 'confirmation' || !decided, 'a decision is not slept over')
   }
 
   /** Nothing is left open, and every call of the transcript has its one answer, in order. */
@@ -229,7 +238,11 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     mark(cause) {
       if (isFinal(run.status) || run.cancel) return
       if (run.status === 'running') row(moved(load(), { kind: 'cancel_requested', cause }).run, 'cancel_requested')
-      else commit(load(), moved(load(), { kind: 'cancel_requested', cause }))
+      else if (cause === 'superseded') {
+        // a newer message only marks, and somebody looks
+        dueAt = store.now
+        row({ ...run, cancel: cause })
+      } else commit(load(), moved(load(), { kind: 'cancel_requested', cause }))
     },
   }
   return store
