@@ -41,7 +41,10 @@ describe('the breaker', () => {
   it('B2 an identical call right after its own failure is answered with the stored error, not executed, and counted', () => {
     const tried = after(aRun(), asked(aCall(0, {}, 'x')), settles([0, failed('tool_timeout')]))
     const { run, writes } = moved(tried, asked(aCall(0, {}, 'x'), aCall(1, {}, 'y')))
-    expect(run.calls).toMatchObject([{ status: 'settled', approval: 'refused', outcome: failed('tool_timeout') }, { status: 'intended' }])
+    expect(run.calls).toMatchObject([
+      { status: 'settled', approval: 'refused', outcome: failed('tool_timeout') },
+      { status: 'intended' },
+    ])
     expect(writes.intents[0]).toMatchObject({ status: 'settled', outcome: failed('tool_timeout') })
     expect(run.used.toolCalls).toBe(3)
     expect(run.past.filter((p) => p.error !== null)).toHaveLength(2)
@@ -50,8 +53,12 @@ describe('the breaker', () => {
   it('B2 the stored error answers a repetition inside the same turn as well', () => {
     const loose = { breaker: limits({ identicalCalls: 9, identicalErrors: 9 }) }
     const tried = after(aRun(), asked(aCall(0, loose, 'x')), settles([0, failed()]))
-    expect(moved(tried, asked(aCall(0, loose, 'x'), aCall(1, loose, 'x'))).writes.intents.map((c) => c.status)).toEqual(['settled', 'settled'])
-    expect(moved(tried, asked(aCall(0, loose, 'y'), aCall(1, loose, 'x'))).writes.intents.map((c) => c.status)).toEqual(['intended', 'intended'])
+    expect(moved(tried, asked(aCall(0, loose, 'x'), aCall(1, loose, 'x'))).writes.intents.map((c) => c.status)).toEqual(
+      ['settled', 'settled'],
+    )
+    expect(moved(tried, asked(aCall(0, loose, 'y'), aCall(1, loose, 'x'))).writes.intents.map((c) => c.status)).toEqual(
+      ['intended', 'intended'],
+    )
   })
 
   it('J12 after stale_plan the same call is planned again, and the count of identical calls bounds it', () => {
@@ -76,7 +83,8 @@ describe('the breaker', () => {
   })
 
   it('B2 the third identical error ends the run, whatever the arguments were', () => {
-    const tries = (run: Run, what: string): Run => after(run, asked(aCall(0, {}, what)), settles([0, failed('not_found')]))
+    const tries = (run: Run, what: string): Run =>
+      after(run, asked(aCall(0, {}, what)), settles([0, failed('not_found')]))
     const twice = tries(tries(aRun(), 'a'), 'b')
     expect(twice.status).toBe('running')
     expect(tries(twice, 'c')).toMatchObject({ status: 'failed', end: 'repeated_error' })
@@ -89,6 +97,8 @@ describe('the breaker', () => {
     expect(new Set([hash('a'), hash('b'), hash('a', failed('conflict'))]).size).toBe(3)
     expect(hash('a', ok())).toBe(null)
     expect(repeatsError([], null, limits())).toBe(null)
-    expect(repeatsError([pastOf(1, aCall(0, { outcome: failed() }))], hash('orders.get'), limits({ identicalErrors: 2 }))).toBe('repeated_error')
+    expect(
+      repeatsError([pastOf(1, aCall(0, { outcome: failed() }))], hash('orders.get'), limits({ identicalErrors: 2 })),
+    ).toBe('repeated_error')
   })
 })

@@ -49,7 +49,10 @@ export function repeatsError(past: readonly PastCall[], error: string | null, li
 }
 
 /** A call as the run remembers it. */
-export const pastOf = (step: number, call: Pick<Call, 'fingerprint' | 'tool' | 'level' | 'position' | 'outcome'>): PastCall => ({
+export const pastOf = (
+  step: number,
+  call: Pick<Call, 'fingerprint' | 'tool' | 'level' | 'position' | 'outcome'>,
+): PastCall => ({
   fingerprint: call.fingerprint,
   error: errorHash(call),
   outcome: call.outcome,

@@ -20,24 +20,48 @@ describe('reserving', () => {
     ['what is left of the money', { cost: 300 + 500 }, 100, {}, 100],
     ['a model that says little', {}, 100, { maxOutputTokens: 4 }, 4],
     ['a model that says little, in the last tokens', { tokens: 104 }, 100, { maxOutputTokens: 4 }, 4],
-    ['a model that costs nothing', { cost: 0 }, 100, { price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 } }, 1_000],
-    ['a model whose output costs nothing', { cost: 300 }, 100, { price: { inputCentsPerMillion: 3, outputCentsPerMillion: 0 } }, 1_000],
+    [
+      'a model that costs nothing',
+      { cost: 0 },
+      100,
+      { price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 } },
+      1_000,
+    ],
+    [
+      'a model whose output costs nothing',
+      { cost: 300 },
+      100,
+      { price: { inputCentsPerMillion: 3, outputCentsPerMillion: 0 } },
+      1_000,
+    ],
   ] as const)('Q1 the output is bounded by %s', (_, l, prompt, r, output) => {
-    expect(reserves(l, prompt, r)).toMatchObject({ ok: true, reservation: { maxOutputTokens: output, tokens: prompt + output } })
+    expect(reserves(l, prompt, r)).toMatchObject({
+      ok: true,
+      reservation: { maxOutputTokens: output, tokens: prompt + output },
+    })
   })
 
   it.each([
     ['tokens', { tokens: 115 }, 100, {}, 'token_limit'],
     ['money for the output', { cost: 300 + 79 }, 100, {}, 'cost_limit'],
     ['money for the prompt', { cost: 299 }, 100, {}, 'cost_limit'],
-    ['money for the prompt of a model whose output costs nothing', { cost: 299 }, 100, { price: { inputCentsPerMillion: 3, outputCentsPerMillion: 0 } }, 'cost_limit'],
+    [
+      'money for the prompt of a model whose output costs nothing',
+      { cost: 299 },
+      100,
+      { price: { inputCentsPerMillion: 3, outputCentsPerMillion: 0 } },
+      'cost_limit',
+    ],
     ['room in the window', {}, 49_985, {}, 'context_overflow'],
     ['room in the window for a prompt that is larger', {}, 60_000, {}, 'context_overflow'],
   ] as const)('B1 too few %s end the run', (_, l, prompt, r, reason) => {
     expect(reserves(l, prompt, r)).toEqual({ ok: false, reason })
   })
 
-  const price = fc.oneof(fc.double({ min: 0, max: 10_000, noNaN: true }), fc.nat(10_000).map((n) => n / 1_000))
+  const price = fc.oneof(
+    fc.double({ min: 0, max: 10_000, noNaN: true }),
+    fc.nat(10_000).map((n) => n / 1_000),
+  )
   const scene = fc.record({
     limits: fc.record({ tokens: fc.integer({ min: 1, max: 1e6 }), cost: fc.nat(1e9) }),
     spent: fc.record({ tokens: fc.nat(1e5), cost: fc.nat(1e9) }),
@@ -73,7 +97,8 @@ describe('reserving', () => {
         if (wanted.ok) return
         const least = Math.min(16, s.rules.maxOutputTokens)
         const fits = s.spent.tokens + s.prompt + least <= s.limits.tokens && s.prompt + least <= s.rules.contextTokens
-        const paid = s.spent.cost + costMicrocents({ input: s.prompt, output: least + 1 }, s.rules.price) <= s.limits.cost
+        const paid =
+          s.spent.cost + costMicrocents({ input: s.prompt, output: least + 1 }, s.rules.price) <= s.limits.cost
         expect(fits && paid).toBe(false)
       }),
       { numRuns: 2_000 },
@@ -90,11 +115,36 @@ describe('reserving', () => {
 describe('settling', () => {
   it.each([
     ['what was reported', { input: 90, output: 40 }, 30, { inputTokens: 90, outputTokens: 40, cost: 470, known: true }],
-    ['the reservation, when nothing was reported', {}, 30, { inputTokens: 100, outputTokens: 1_000, cost: 5_300, known: false }],
-    ['the reserved output, when only the input was', { input: 90 }, 30, { inputTokens: 90, outputTokens: 1_000, cost: 5_270, known: false }],
-    ['the counted prompt, when only the output was', { output: 40 }, 30, { inputTokens: 100, outputTokens: 40, cost: 500, known: false }],
-    ['our own count, when the report is far too small', { input: 3, output: 2 }, 30, { inputTokens: 100, outputTokens: 30, cost: 450, known: false }],
-    ['more than was reserved, when that is what it cost', { input: 100, output: 5_000 }, 30, { inputTokens: 100, outputTokens: 5_000, cost: 25_300, known: true }],
+    [
+      'the reservation, when nothing was reported',
+      {},
+      30,
+      { inputTokens: 100, outputTokens: 1_000, cost: 5_300, known: false },
+    ],
+    [
+      'the reserved output, when only the input was',
+      { input: 90 },
+      30,
+      { inputTokens: 90, outputTokens: 1_000, cost: 5_270, known: false },
+    ],
+    [
+      'the counted prompt, when only the output was',
+      { output: 40 },
+      30,
+      { inputTokens: 100, outputTokens: 40, cost: 500, known: false },
+    ],
+    [
+      'our own count, when the report is far too small',
+      { input: 3, output: 2 },
+      30,
+      { inputTokens: 100, outputTokens: 30, cost: 450, known: false },
+    ],
+    [
+      'more than was reserved, when that is what it cost',
+      { input: 100, output: 5_000 },
+      30,
+      { inputTokens: 100, outputTokens: 5_000, cost: 25_300, known: true },
+    ],
   ] as const)('Q1 a call settles at %s', (_, usage, received, spent) => {
     expect(settleUsage(aRun(), usage, received)).toEqual(spent)
   })
@@ -105,7 +155,10 @@ describe('settling', () => {
   })
 
   it('Q1 a short answer with its true usage is believed', () => {
-    expect(moved(aRun(), answered(says('Yes.', { input: 95, output: 2 }))).writes.ledger).toMatchObject({ outputTokens: 2, known: true })
+    expect(moved(aRun(), answered(says('Yes.', { input: 95, output: 2 }))).writes.ledger).toMatchObject({
+      outputTokens: 2,
+      known: true,
+    })
   })
 })
 
@@ -130,13 +183,20 @@ describe('limits of a run', () => {
 
   it('B1 the limit of tool calls is met exactly and never passed', () => {
     const four = aRun({ limits: limits({ toolCalls: 4 }) })
-    expect(after(four, asked(aCall(0), aCall(1), aCall(2), aCall(3)))).toMatchObject({ status: 'running', used: { toolCalls: 4 } })
+    expect(after(four, asked(aCall(0), aCall(1), aCall(2), aCall(3)))).toMatchObject({
+      status: 'running',
+      used: { toolCalls: 4 },
+    })
     expect(after(alwaysCalls(four, 9), asked(aCall(0), aCall(1), aCall(2), aCall(3))).end).toBe('tool_call_limit')
     expect(after(aRun({ limits: limits({ toolCalls: 0 }) }), asked(aCall(0))).end).toBe('tool_call_limit')
   })
 
   it('B1 refused calls count as calls', () => {
-    const no = aCall(0, { approval: 'refused', status: 'settled', outcome: { ok: false, error: { code: 'unknown_tool', message: '', retryable: false, hint: '' } } })
+    const no = aCall(0, {
+      approval: 'refused',
+      status: 'settled',
+      outcome: { ok: false, error: { code: 'unknown_tool', message: '', retryable: false, hint: '' } },
+    })
     expect(after(aRun(), answered(asks([no]), [no])).used.toolCalls).toBe(1)
   })
 })

@@ -68,7 +68,11 @@ export function heldReservation(run: Run): Reservation | null {
 }
 
 function mint({ price }: Run['rules'], input: number, output: number): Reservation {
-  return { tokens: input + output, cost: costMicrocents({ input, output }, price), maxOutputTokens: output } as Reservation
+  return {
+    tokens: input + output,
+    cost: costMicrocents({ input, output }, price),
+    maxOutputTokens: output,
+  } as Reservation
 }
 
 export interface Spent {

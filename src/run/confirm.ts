@@ -16,7 +16,8 @@ import { type Moved, type NewConfirmation, NOTHING, type Writes } from './writes
 export function absorbPlans(run: Run, report: Extract<Report, { kind: 'calls_planned' }>): Moved | null {
   const { plans, failed, confirmers } = report
   const judged = [...plans, ...failed]
-  if (judged.length === 0 || !judged.every((p) => run.calls.some((c) => c.position === p.position && isUnplanned(c)))) return null
+  if (judged.length === 0 || !judged.every((p) => run.calls.some((c) => c.position === p.position && isUnplanned(c))))
+    return null
   // nobody is asked about a run that was canceled meanwhile
   if (run.cancel) return endRun(run, END_OF_CANCEL[run.cancel], NOTHING)
   const by = new Map(plans.map((p) => [p.position, p]))
@@ -26,14 +27,27 @@ export function absorbPlans(run: Run, report: Extract<Report, { kind: 'calls_pla
   })
   const calls = run.calls.map((c): Call => {
     const plan = by.get(c.position)
-    return plan ? { ...c, confirmation: { id: plan.confirmation, status: 'pending', leftMs: plan.openMs, resourceVersion: plan.resourceVersion } } : c
+    return plan
+      ? {
+          ...c,
+          confirmation: {
+            id: plan.confirmation,
+            status: 'pending',
+            leftMs: plan.openMs,
+            resourceVersion: plan.resourceVersion,
+          },
+        }
+      : c
   })
   const planned: Run = { ...run, calls, attempts: 0, eventSeq: run.eventSeq + (asked.length > 0 ? 1 : 0) }
   const confirmations = asked.map((a) => ({ id: a.id, position: a.position, tool: a.call.tool }))
   const writes: Writes = {
     ...NOTHING,
     confirmations: asked,
-    events: asked.length > 0 ? [{ seq: planned.eventSeq, type: 'confirmation_requested', body: { step: run.step, confirmations } }] : [],
+    events:
+      asked.length > 0
+        ? [{ seq: planned.eventSeq, type: 'confirmation_requested', body: { step: run.step, confirmations } }]
+        : [],
   }
   return failed.length > 0 ? absorbSettlements(planned, failed, writes) : parkForPeople(planned, writes)
 }

@@ -16,21 +16,40 @@ import type { LedgerEntry, Moved, NewEvent, SettledCall, Writes } from './writes
  */
 export function endRun(run: Run, reason: EndReason, writes: Writes): Moved {
   const open = run.calls.filter((c) => c.status === 'intended')
-  const settled = open.map((c) => ({ position: c.position, status: 'settled', outcome: refused(whyNot(c, reason)) }) satisfies SettledCall)
+  const settled = open.map(
+    (c) => ({ position: c.position, status: 'settled', outcome: refused(whyNot(c, reason)) }) satisfies SettledCall,
+  )
   const outcomes = new Map(settled.map((s) => [s.position, s.outcome]))
-  const answered = answerCalls(run, run.calls.map((c) => ({ ...c, outcome: outcomes.get(c.position) ?? c.outcome })))
+  const answered = answerCalls(
+    run,
+    run.calls.map((c) => ({ ...c, outcome: outcomes.get(c.position) ?? c.outcome })),
+  )
   const closed = closing(open, reason === 'confirmation_expired' ? 'expired' : 'superseded')
   const billed = release(answered.run, writes.ledger)
   const { status } = END_REASONS[reason]
   const done = doneOf(run).map((d) => ({ ...d }))
   const told: Omit<NewEvent, 'seq'>[] = [
     ...(closed.length > 0
-      ? [{ type: 'confirmation_closed' as const, body: { confirmations: closed.map((c) => ({ id: c.id, outcome: c.status })) } }]
+      ? [
+          {
+            type: 'confirmation_closed' as const,
+            body: { confirmations: closed.map((c) => ({ id: c.id, outcome: c.status })) },
+          },
+        ]
       : []),
     { type: 'run_ended', body: { status, reason, message: billed.run.messageSeq, done } },
   ]
   return {
-    run: { ...billed.run, status, wait: null, phase: 'finalizing', attempts: 0, lost: false, eventSeq: run.eventSeq + told.length, end: reason },
+    run: {
+      ...billed.run,
+      status,
+      wait: null,
+      phase: 'finalizing',
+      attempts: 0,
+      lost: false,
+      eventSeq: run.eventSeq + told.length,
+      end: reason,
+    },
     writes: {
       ...writes,
       ledger: billed.ledger,
@@ -60,6 +79,8 @@ function doneOf(run: Run): readonly Place[] {
   const earlier = run.past.slice(0, run.past.length - run.calls.length)
   return [
     ...earlier.flatMap((p) => (p.effect && p.error === null ? [p.effect] : [])),
-    ...run.calls.flatMap((c) => (c.level !== 'read' && c.outcome?.ok ? [{ step: run.step, position: c.position, tool: c.tool }] : [])),
+    ...run.calls.flatMap((c) =>
+      c.level !== 'read' && c.outcome?.ok ? [{ step: run.step, position: c.position, tool: c.tool }] : [],
+    ),
   ]
 }

@@ -18,7 +18,12 @@ interface Loop {
   readonly end: { readonly run: EndReason } | { readonly waits: WaitReason } | { readonly fault: FaultCode }
 }
 
-const loop = (what: string, limit: string, counter: string, end: Loop['end']): Loop => ({ loop: what, limit, counter, end })
+const loop = (what: string, limit: string, counter: string, end: Loop['end']): Loop => ({
+  loop: what,
+  limit,
+  counter,
+  end,
+})
 
 // biome-ignore format: a table is read by its rows
 export const LOOPS = {

@@ -1,28 +1,34 @@
 import { describe, expect, it } from 'vitest'
 import {
-  aConfirmation, aCall, after, anEffect, answered, aRun, asked, asks, aStep, bad, failed, moved, ok, plans, says, settles,
+  aConfirmation,
+  aCall,
+  after,
+  anEffect,
+  answered,
+  aRun,
+  asked,
+  asks,
+  aStep,
+  bad,
+  failed,
+  moved,
+  ok,
+  plans,
+  refused,
+  says,
+  settles,
 } from '../../test/unit/runs.ts'
-import { step } from './machine.ts'
 import { next } from './next.ts'
 import type { Report } from './report.ts'
 import { sessionState, type Call, type Run } from './state.ts'
 
-const freeze = <T>(value: T): T => {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value)
-    for (const member of Object.values(value)) freeze(member)
-  }
-  return value
-}
-const refused = (run: Run, report: Report): void => {
-  const before = structuredClone(run)
-  expect(step(freeze(run), report)).toEqual({ refused: { status: run.status, report: report.kind } })
-  expect(run).toEqual(before)
-}
-const waiting = (calls: readonly Call[], wait: Run['wait'] = 'confirmation'): Run => aStep(calls, { status: 'waiting_confirmation', wait })
+const waiting = (calls: readonly Call[], wait: Run['wait'] = 'confirmation'): Run =>
+  aStep(calls, { status: 'waiting_confirmation', wait })
 const approved = anEffect(0, { confirmation: aConfirmation('approved') })
-const pending = (position = 0, leftMs?: number): Call => anEffect(position, { confirmation: aConfirmation('pending', leftMs) })
-const started = (position = 0): Call => anEffect(position, { status: 'started', attempt: 1, startedMs: 5, confirmation: aConfirmation('consumed') })
+const pending = (position = 0, leftMs?: number): Call =>
+  anEffect(position, { confirmation: aConfirmation('pending', leftMs) })
+const started = (position = 0): Call =>
+  anEffect(position, { status: 'started', attempt: 1, startedMs: 5, confirmation: aConfirmation('consumed') })
 const unknown = (position = 0): Call => ({ ...started(position), status: 'unknown' })
 const done = (position = 0, outcome = ok()): Call => aCall(position, { status: 'settled', outcome })
 const decide = (position: number, yes = true): Report => ({ kind: 'confirmation_decided', position, approved: yes })
@@ -38,12 +44,20 @@ describe('queued', () => {
 
   it('K2 a canceled run ends at once, and its reservation goes back', () => {
     const { run, writes } = moved(queued, cancel)
-    expect(run).toMatchObject({ status: 'canceled', end: 'user_canceled', reserved: { tokens: 0, cost: 0 }, used: { tokens: 0 } })
+    expect(run).toMatchObject({
+      status: 'canceled',
+      end: 'user_canceled',
+      reserved: { tokens: 0, cost: 0 },
+      used: { tokens: 0 },
+    })
     expect(writes.ledger).toMatchObject({ kind: 'close', released: { tokens: 1_100, cost: 5_300 }, known: true })
   })
 
   it('K2 the first cause of a cancellation is the one that counts', () => {
-    expect(after({ ...queued, cancel: 'superseded' }, cancel)).toMatchObject({ cancel: 'superseded', end: 'superseded' })
+    expect(after({ ...queued, cancel: 'superseded' }, cancel)).toMatchObject({
+      cancel: 'superseded',
+      end: 'superseded',
+    })
   })
 
   it('J7 a started effect of a run that lost its worker is not forgotten by a cancel', () => {
@@ -71,13 +85,19 @@ describe('waiting', () => {
     expect(writes.events).toEqual([])
   })
 
-  it.each(['unknown_effect', 'question', 'timer', 'external'] as const)('A1 approving refuses a run that waits for %s', (wait) => {
-    refused(waiting([pending()], wait), decide(0))
-  })
+  it.each(['unknown_effect', 'question', 'timer', 'external'] as const)(
+    'A1 approving refuses a run that waits for %s',
+    (wait) => {
+      refused(waiting([pending()], wait), decide(0))
+    },
+  )
 
-  it.each(['approved', 'rejected', 'expired', 'superseded', 'consumed'] as const)('J2 a confirmation that is %s is not decided again', (status) => {
-    refused(waiting([anEffect(0, { confirmation: aConfirmation(status) }), pending(1)]), decide(0, false))
-  })
+  it.each(['approved', 'rejected', 'expired', 'superseded', 'consumed'] as const)(
+    'J2 a confirmation that is %s is not decided again',
+    (status) => {
+      refused(waiting([anEffect(0, { confirmation: aConfirmation(status) }), pending(1)]), decide(0, false))
+    },
+  )
 
   it('J11 a confirmation is not decided after its time', () => {
     refused(waiting([pending(0, 0)]), decide(0))
@@ -88,7 +108,11 @@ describe('waiting', () => {
   })
 
   it('J4 an operator resolves an unknown effect, and the run goes on from the outcome', () => {
-    const { run, writes } = moved(waiting([unknown()], 'unknown_effect'), { kind: 'unknown_resolved', position: 0, outcome: ok() })
+    const { run, writes } = moved(waiting([unknown()], 'unknown_effect'), {
+      kind: 'unknown_resolved',
+      position: 0,
+      outcome: ok(),
+    })
     expect(run).toMatchObject({ status: 'queued', wait: null, calls: [{ status: 'settled', outcome: ok() }] })
     expect(writes.settled).toEqual([{ position: 0, status: 'settled', outcome: ok() }])
     expect(writes.events.map((e) => e.type)).toEqual(['effect_resolved'])
@@ -96,7 +120,11 @@ describe('waiting', () => {
 
   it('J4 only an unknown effect is resolved: neither a sibling nor a call that does not exist', () => {
     for (const position of [1, 2, 7])
-      refused(waiting([unknown(0), pending(1), done(2)], 'unknown_effect'), { kind: 'unknown_resolved', position, outcome: ok() })
+      refused(waiting([unknown(0), pending(1), done(2)], 'unknown_effect'), {
+        kind: 'unknown_resolved',
+        position,
+        outcome: ok(),
+      })
     refused(waiting([pending()]), { kind: 'unknown_resolved', position: 0, outcome: ok() })
   })
 
@@ -124,17 +152,29 @@ describe('waiting', () => {
 describe('running: the model', () => {
   it('B3 a valid final answer is success and the only one', () => {
     const { run, writes } = moved(aRun(), answered(says('hello')))
-    expect(run).toMatchObject({ status: 'succeeded', end: 'completed', step: 1, used: { tokens: 120 }, reserved: { tokens: 0, cost: 0 } })
+    expect(run).toMatchObject({
+      status: 'succeeded',
+      end: 'completed',
+      step: 1,
+      used: { tokens: 120 },
+      reserved: { tokens: 0, cost: 0 },
+    })
     expect(writes.messages).toMatchObject([{ seq: 2, partial: false, visibility: 'user', body: { text: 'hello' } }])
-    expect(writes.events.map((e) => [e.seq, e.type])).toEqual([[2, 'step_planned'], [3, 'run_ended']])
+    expect(writes.events.map((e) => [e.seq, e.type])).toEqual([
+      [2, 'step_planned'],
+      [3, 'run_ended'],
+    ])
   })
 
-  it.each(['empty_final', 'truncated', 'content_filtered', 'protocol_error'] as const)('B3 %s is a failure, and what was said is kept as partial', (reason) => {
-    const { run, writes } = moved(aRun(), answered(bad(reason, reason === 'empty_final' ? '' : 'half of')))
-    expect(run).toMatchObject({ status: 'failed', end: reason })
-    expect(writes.messages.map((m) => m.partial)).toEqual(reason === 'empty_final' ? [] : [true])
-    expect(writes.ledger).toMatchObject({ known: false })
-  })
+  it.each(['empty_final', 'truncated', 'content_filtered', 'protocol_error'] as const)(
+    'B3 %s is a failure, and what was said is kept as partial',
+    (reason) => {
+      const { run, writes } = moved(aRun(), answered(bad(reason, reason === 'empty_final' ? '' : 'half of')))
+      expect(run).toMatchObject({ status: 'failed', end: reason })
+      expect(writes.messages.map((m) => m.partial)).toEqual(reason === 'empty_final' ? [] : [true])
+      expect(writes.ledger).toMatchObject({ known: false })
+    },
+  )
 
   it('B3 a final answer that the declared schema refuses is a failure', () => {
     expect(after(aRun(), answered(says('{}'), [], false))).toMatchObject({ status: 'failed', end: 'invalid_final' })
@@ -149,10 +189,20 @@ describe('running: the model', () => {
 
   it('J5 calls are recorded as intents before anything runs', () => {
     const { run, writes } = moved(aRun(), asked(aCall(0), anEffect(1)))
-    expect(run).toMatchObject({ status: 'running', step: 1, phase: 'tool_running', used: { toolCalls: 2 }, reserved: { tokens: 0, cost: 0 } })
+    expect(run).toMatchObject({
+      status: 'running',
+      step: 1,
+      phase: 'tool_running',
+      used: { toolCalls: 2 },
+      reserved: { tokens: 0, cost: 0 },
+    })
     expect(writes.intents.map((c) => c.status)).toEqual(['intended', 'intended'])
     expect(writes.ledger).toMatchObject({ kind: 'model', toolCalls: 2, released: { tokens: 1_100, cost: 5_300 } })
-    expect(writes.events[0]?.body).toMatchObject({ step: 1, kind: 'write_calls', calls: [{ position: 0 }, { position: 1 }] })
+    expect(writes.events[0]?.body).toMatchObject({
+      step: 1,
+      kind: 'write_calls',
+      calls: [{ position: 0 }, { position: 1 }],
+    })
   })
 
   it('K3 an answer that comes after the cancel is partial text, and its calls are not taken', () => {
@@ -172,7 +222,13 @@ describe('running: the model', () => {
   })
 
   it('K3 a failed attempt that was sent is billed at the reservation when its usage is unknown, and costs nothing when it was not', () => {
-    const fail = (sent: boolean): Report => ({ kind: 'model_failed', reason: 'model_unavailable', usage: {}, partial: 'ha', sent })
+    const fail = (sent: boolean): Report => ({
+      kind: 'model_failed',
+      reason: 'model_unavailable',
+      usage: {},
+      partial: 'ha',
+      sent,
+    })
     const sent = moved(aRun(), fail(true))
     expect(sent.run).toMatchObject({ status: 'failed', end: 'model_unavailable', used: { tokens: 1_100 } })
     expect(sent.writes).toMatchObject({ ledger: { known: false }, messages: [{ partial: true }] })
@@ -193,8 +249,18 @@ describe('running: money', () => {
 
   it('L3 a lost attempt is billed in full before the next one is paid for', () => {
     const { run, writes } = moved(aRun({ lost: true, attempts: 1 }), { kind: 'reserved' })
-    expect(run).toMatchObject({ lost: false, attempts: 1, used: { tokens: 1_100, cost: 5_300 }, reserved: { tokens: 1_100, cost: 5_300 } })
-    expect(writes.ledger).toMatchObject({ kind: 'recovery', known: false, released: { tokens: 1_100 }, reserved: { tokens: 1_100 } })
+    expect(run).toMatchObject({
+      lost: false,
+      attempts: 1,
+      used: { tokens: 1_100, cost: 5_300 },
+      reserved: { tokens: 1_100, cost: 5_300 },
+    })
+    expect(writes.ledger).toMatchObject({
+      kind: 'recovery',
+      known: false,
+      released: { tokens: 1_100 },
+      reserved: { tokens: 1_100 },
+    })
     expect(writes.events.map((e) => e.type)).toEqual(['attempt_lost'])
   })
 
@@ -208,7 +274,9 @@ describe('running: money', () => {
   })
 
   it('Q1 a run whose next call is not covered ends, and what it held goes back', () => {
-    const { run, writes } = moved(aRun({ promptTokens: 99_990, rules: { ...aRun().rules, contextTokens: 200_000 } }), { kind: 'reserved' })
+    const { run, writes } = moved(aRun({ promptTokens: 99_990, rules: { ...aRun().rules, contextTokens: 200_000 } }), {
+      kind: 'reserved',
+    })
     expect(run).toMatchObject({ end: 'token_limit', reserved: none, used: { tokens: 0 } })
     expect(writes.ledger).toMatchObject({ kind: 'close', released: { tokens: 1_100, cost: 5_300 } })
     const lost = moved(aRun({ lost: true, step: 8 }), { kind: 'reserved' })
@@ -226,161 +294,65 @@ describe('running: money', () => {
   it('Q1 a turn whose calls are all refused has one row: the model call settled, the old money back, the new held', () => {
     const no = aCall(0, { approval: 'refused', status: 'settled', outcome: failed('unknown_tool') })
     const { run, writes } = moved(aRun(), answered(asks([no], {}), [no]))
-    expect(run).toMatchObject({ status: 'running', phase: 'planning', calls: [], used: { toolCalls: 1, tokens: 1_100 } })
-    expect(writes.ledger).toMatchObject({ kind: 'model', known: false, toolCalls: 1, released: { tokens: 1_100, cost: 5_300 }, reserved: run.reserved })
-    expect(writes.events.map((e) => [e.seq, e.type])).toEqual([[2, 'step_planned'], [3, 'calls_settled']])
-    expect(writes.messages.map((m) => m.seq)).toEqual([2, 3])
-  })
-})
-
-describe('running: calls', () => {
-  it('I7 results are told in call order, whatever order they came in', () => {
-    const run = after(aStep([aCall(0), aCall(1), aCall(2)]), settles([2, ok('c')], [0, ok('a')]))
-    expect(run).toMatchObject({ status: 'running', phase: 'tool_running' })
-    const { writes } = moved(run, settles([1, failed()]))
-    expect(writes.messages.map((m) => [m.seq, m.position])).toEqual([[3, 0], [4, 1], [5, 2]])
-    expect(writes.ledger).toMatchObject({ kind: 'tools', toolCalls: 0 })
-  })
-
-  it('I9 what tools said makes the run untrusted from there on, also when the run ends with it', () => {
-    const read = aStep([done(0)])
-    for (const run of [after(read, settles()), after(read, { kind: 'ended', reason: 'deadline' })])
-      expect(run).toMatchObject({ integrity: 'untrusted', watermarkFrom: '1/0' })
-    expect(after({ ...read, watermarkFrom: '0/3' }, settles()).watermarkFrom).toBe('0/3')
-    expect(after(aRun(), answered(says('hi')))).toMatchObject({ integrity: 'user', watermarkFrom: null })
-  })
-
-  it('J13 a settled call is never settled again, and one that does not exist never', () => {
-    for (const report of [settles([0, ok()]), settles([9, ok()]), settles([1, ok()], [1, failed()])])
-      refused(aStep([done(0), aCall(1)]), report)
-    refused(aStep([unknown(0), aCall(1)]), settles([0, ok()]))
-    refused(aStep([unknown(0), aCall(1)]), settles())
-    refused(aRun(), settles())
-  })
-
-  it('J5 an effect that was not started cannot have succeeded', () => {
-    refused(aStep([approved]), settles([0, ok()]))
-    expect(moved(aStep([approved]), settles([0, failed('stale_plan')])).writes.closed).toEqual([{ id: 'cnf_approved', status: 'superseded' }])
-  })
-
-  it('J1 a plan is asked for with its exact call, and the run waits for people', () => {
-    const { run, writes } = moved(aStep([anEffect(0)]), plans(0))
-    expect(run).toMatchObject({ status: 'waiting_confirmation', wait: 'confirmation', calls: [{ confirmation: { id: 'cnf_0', status: 'pending', resourceVersion: 'v1' } }] })
-    expect(writes).toMatchObject({ dueMs: 300_000, confirmations: [{ id: 'cnf_0', resourceVersion: 'v1', call: { canonical: '{}' } }] })
-    expect(writes.events.map((e) => [e.seq, e.type])).toEqual([[3, 'confirmation_requested'], [4, 'run_parked']])
-  })
-
-  it('J1 no call has two plans, and none is made for what is read, automatic, settled or refused', () => {
-    const auto = anEffect(1, { level: 'write', approval: 'auto' })
-    for (const call of [pending(0), aCall(0), done(0), started(0)]) refused(aStep([call, auto]), plans(0))
-    refused(aStep([anEffect(0), auto]), plans(0, 1))
-    refused(aStep([anEffect(0)]), plans())
-  })
-
-  it('J13 a plan that fails answers its own call, and the siblings are asked for', () => {
-    const report: Report = { ...plans(0), failed: [{ position: 1, outcome: failed() }] } as Report
-    const { run, writes } = moved(aStep([anEffect(0), anEffect(1)]), report)
-    expect(run).toMatchObject({ status: 'running', calls: [{ confirmation: { status: 'pending' } }, { status: 'settled' }] })
-    expect(writes.events.map((e) => [e.seq, e.type])).toEqual([[3, 'confirmation_requested'], [4, 'calls_settled']])
-    expect(after(run, { kind: 'parked' })).toMatchObject({ status: 'waiting_confirmation', wait: 'confirmation' })
-  })
-
-  it('K3 nobody is asked about a run that was canceled while it was planned', () => {
-    const { run, writes } = moved(aStep([anEffect(0)], { cancel: 'user' }), plans(0))
-    expect(run).toMatchObject({ status: 'canceled', end: 'user_canceled' })
-    expect(writes.confirmations).toEqual([])
-  })
-
-  it('J11 a decision that comes between the last look and the parking is not slept over', () => {
-    expect(after(aStep([approved, pending(1)]), { kind: 'parked' })).toMatchObject({ status: 'running', wait: null })
-    expect(after(aStep([pending(0)], { cancel: 'user' }), { kind: 'parked' })).toMatchObject({ status: 'running' })
-    expect(after(aStep([pending(0, 9), pending(1, 5)]), { kind: 'parked' })).toMatchObject({ wait: 'confirmation' })
-    expect(moved(aStep([pending(0, 9), pending(1, 5)]), { kind: 'parked' }).writes.dueMs).toBe(5)
-  })
-
-  it('A1 a run without an open call has nothing to wait for', () => {
-    for (const run of [aRun(), aStep([done(0)])]) refused(run, { kind: 'parked' })
-    refused(aStep([pending()]), { kind: 'probe_later', ms: 5 })
-    expect(moved(aStep([started()]), { kind: 'probe_later', ms: 5 })).toMatchObject({ run: { wait: 'timer' }, writes: { dueMs: 5 } })
-  })
-})
-
-describe('running: effects', () => {
-  const start = (position = 0): Report => ({ kind: 'effect_started', position })
-
-  it('J1 an approved effect is started, and its confirmation is used up', () => {
-    expect(after(aStep([approved]), start())).toMatchObject({
-      eventSeq: 3, calls: [{ status: 'started', attempt: 1, startedMs: 0, confirmation: { status: 'consumed' } }],
+    expect(run).toMatchObject({
+      status: 'running',
+      phase: 'planning',
+      calls: [],
+      used: { toolCalls: 1, tokens: 1_100 },
     })
-    expect(after(aStep([started()]), start()).calls[0]?.attempt).toBe(2)
-    expect(after(aStep([anEffect(0, { level: 'write', approval: 'auto' })]), start()).calls[0]?.status).toBe('started')
-  })
-
-  it.each<[string, Run]>([
-    ['nobody approved', aStep([anEffect(0)])],
-    ['people are still asked about', aStep([pending(0)])],
-    ['was rejected', aStep([anEffect(0, { confirmation: aConfirmation('rejected') })])],
-    ['expired', aStep([anEffect(0, { confirmation: aConfirmation('expired') })])],
-    ['was used up', aStep([anEffect(0, { confirmation: aConfirmation('consumed') })])],
-    ['is settled', aStep([anEffect(0, { status: 'settled', outcome: ok() })])],
-    ['the gate refused', aStep([anEffect(0, { approval: 'refused', status: 'settled', outcome: failed() })])],
-    ['reads only', aStep([aCall(0)])],
-    ['does not exist', aStep([])],
-    ['is canceled', aStep([approved], { cancel: 'user' })],
-    ['has an unknown sibling', aStep([approved, unknown(1)])],
-    ['has a started sibling', aStep([approved, started(1)])],
-    ['is unknown itself', aStep([unknown(0)])],
-  ])('J6 a call that %s is never started', (_, run) => refused(run, start()))
-
-  it('J4 an effect whose outcome nobody can tell parks the run', () => {
-    const { run, writes } = moved(aStep([started(0), pending(1)]), { kind: 'effect_unknown', position: 0 })
-    expect(run).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect', calls: [{ status: 'unknown' }, { status: 'intended' }] })
-    expect(writes).toMatchObject({ dueMs: null, settled: [{ position: 0, status: 'unknown', outcome: null }] })
-    for (const position of [1, 5]) refused(aStep([started(0), pending(1)]), { kind: 'effect_unknown', position })
-  })
-
-  it('J4 no run ends beside an effect whose outcome is open', () => {
-    for (const call of [started(), unknown()]) refused(aStep([call]), { kind: 'ended', reason: 'deadline' })
-  })
-
-  it('B4 the end lists what the run has done, in this step and in those before', () => {
-    const effect = (position: number, outcome = ok()): Call => anEffect(position, { status: 'started' }, `e${position}${outcome.ok}`)
-    const first = after(aStep([effect(0), effect(1)]), settles([0, ok()]), settles([1, failed()]))
-    const second = after(first, asked(aCall(0, {}, 'r'), anEffect(1, { approval: 'auto', level: 'write' }, 'w')), settles([0, ok()]), start(1), settles([1, ok()]))
-    const ended = moved(second, answered(says('done'))).writes.events.at(-1)
-    expect(ended?.body.done).toEqual([
-      { step: 1, position: 0, tool: 'orders.refund' },
-      { step: 2, position: 1, tool: 'orders.refund' },
+    expect(writes.ledger).toMatchObject({
+      kind: 'model',
+      known: false,
+      toolCalls: 1,
+      released: { tokens: 1_100, cost: 5_300 },
+      reserved: run.reserved,
+    })
+    expect(writes.events.map((e) => [e.seq, e.type])).toEqual([
+      [2, 'step_planned'],
+      [3, 'calls_settled'],
     ])
-    const open = aStep([anEffect(0, { status: 'settled', outcome: ok() }), aCall(1)])
-    expect(moved(open, { kind: 'ended', reason: 'deadline' }).writes.events.at(-1)?.body.done).toEqual([{ step: 1, position: 0, tool: 'orders.refund' }])
+    expect(writes.messages.map((m) => m.seq)).toEqual([2, 3])
   })
 })
 
 describe('running: the end', () => {
   it('J2 a rejected call says so, an expired one too, and the others were not started', () => {
     const codes = (calls: readonly Call[], reason: 'confirmation_rejected' | 'confirmation_expired') =>
-      moved(aStep(calls), { kind: 'ended', reason }).writes.settled.map((s) => s.outcome && !s.outcome.ok && s.outcome.error.code)
-    expect(codes([anEffect(0, { confirmation: aConfirmation('rejected') }), pending(1), aCall(2)], 'confirmation_rejected')).toEqual(['confirmation_rejected', 'not_started', 'not_started'])
+      moved(aStep(calls), { kind: 'ended', reason }).writes.settled.map(
+        (s) => s.outcome && !s.outcome.ok && s.outcome.error.code,
+      )
+    expect(
+      codes([anEffect(0, { confirmation: aConfirmation('rejected') }), pending(1), aCall(2)], 'confirmation_rejected'),
+    ).toEqual(['confirmation_rejected', 'not_started', 'not_started'])
     expect(codes([pending(0), aCall(1)], 'confirmation_expired')).toEqual(['confirmation_expired', 'not_started'])
-    expect(moved(aStep([pending(0)]), { kind: 'ended', reason: 'confirmation_expired' }).writes.closed).toEqual([{ id: 'cnf_pending', status: 'expired' }])
+    expect(moved(aStep([pending(0)]), { kind: 'ended', reason: 'confirmation_expired' }).writes.closed).toEqual([
+      { id: 'cnf_pending', status: 'expired' },
+    ])
   })
 
   it('B3 success is never claimed', () => {
-    for (const reason of ['completed', 'handed_over', 'insufficient_context'] as const) refused(aRun(), { kind: 'ended', reason })
+    for (const reason of ['completed', 'handed_over', 'insufficient_context'] as const)
+      refused(aRun(), { kind: 'ended', reason })
   })
 
   it('B4 a hand-over succeeds, a declared error ends the run, and a cancel comes before both', () => {
     const over = aStep([aCall(0, { ends: 'handed_over' })])
     expect(after(over, settles([0, ok()]))).toMatchObject({ status: 'succeeded', end: 'handed_over' })
     expect(after(over, settles([0, failed()]))).toMatchObject({ status: 'running' })
-    expect(after(aStep([aCall(0, { stops: ['tool_failed'] })]), settles([0, failed()]))).toMatchObject({ end: 'stopped_by_tool' })
+    expect(after(aStep([aCall(0, { stops: ['tool_failed'] })]), settles([0, failed()]))).toMatchObject({
+      end: 'stopped_by_tool',
+    })
     expect(after({ ...over, cancel: 'user' }, settles([0, ok()]))).toMatchObject({ status: 'running', calls: [] })
   })
 
   it('B4 a final run accepts nothing', () => {
     for (const status of ['succeeded', 'failed', 'canceled'] as const)
-      for (const report of [{ kind: 'claimed' }, cancel, { kind: 'ended', reason: 'deadline' }, answered(says('x'))] as const)
+      for (const report of [
+        { kind: 'claimed' },
+        cancel,
+        { kind: 'ended', reason: 'deadline' },
+        answered(says('x')),
+      ] as const)
         refused(aRun({ status, end: 'completed' }), report)
   })
 
@@ -402,11 +374,20 @@ describe('running: the end', () => {
 
   it('A1 an idle run refuses what only a worker can report', () => {
     const reports: Report[] = [
-      { kind: 'reserved' }, answered(says('x')), { kind: 'model_failed', reason: 'deadline', usage: {}, partial: '', sent: true }, plans(0), settles([0, ok()]),
-      { kind: 'effect_started', position: 0 }, { kind: 'effect_unknown', position: 0 }, { kind: 'probe_later', ms: 1 }, { kind: 'parked' },
-      { kind: 'lease_lost' }, { kind: 'ended', reason: 'deadline' },
+      { kind: 'reserved' },
+      answered(says('x')),
+      { kind: 'model_failed', reason: 'deadline', usage: {}, partial: '', sent: true },
+      plans(0),
+      settles([0, ok()]),
+      { kind: 'effect_started', position: 0 },
+      { kind: 'effect_unknown', position: 0 },
+      { kind: 'probe_later', ms: 1 },
+      { kind: 'parked' },
+      { kind: 'lease_lost' },
+      { kind: 'ended', reason: 'deadline' },
     ]
-    for (const report of reports) for (const run of [aRun({ status: 'queued' }), waiting([pending()])]) refused(run, report)
+    for (const report of reports)
+      for (const run of [aRun({ status: 'queued' }), waiting([pending()])]) refused(run, report)
     refused(aRun({ status: 'queued' }), { kind: 'unknown_resolved', position: 0, outcome: ok() })
   })
 })
@@ -417,12 +398,18 @@ describe('a step and a conversation', () => {
     expect(kind(answered(says('hi')))).toBe('final')
     expect(kind(asked(aCall(0)))).toBe('read_calls')
     expect(kind(asked(aCall(0), anEffect(1)))).toBe('write_calls')
-    expect(kind({ kind: 'model_failed', reason: 'model_unavailable', usage: {}, partial: '', sent: true })).toBe('retryable_error')
+    expect(kind({ kind: 'model_failed', reason: 'model_unavailable', usage: {}, partial: '', sent: true })).toBe(
+      'retryable_error',
+    )
     expect(types(aRun(), asked(aCall(0)))).toEqual(['step_planned'])
   })
 
   it('A12 a conversation is what its runs are', () => {
-    const of = (...runs: readonly Partial<Run>[]) => sessionState(false, runs.map((r) => aRun(r)))
+    const of = (...runs: readonly Partial<Run>[]) =>
+      sessionState(
+        false,
+        runs.map((r) => aRun(r)),
+      )
     expect(of()).toBe('idle')
     expect(of({ status: 'succeeded' }, { status: 'failed' }, { status: 'canceled' })).toBe('idle')
     expect(of({ status: 'queued' })).toBe('planning')

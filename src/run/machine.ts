@@ -95,7 +95,10 @@ function moveRunning(run: Run, report: Report): Moved | null {
       return run.cancel ? null : { run: { ...run, cancel: report.cause, eventSeq: run.eventSeq + 1 }, writes: NOTHING }
     case 'lease_lost':
       // who was lost while no call was open may have been asking the model
-      return { run: { ...run, status: 'queued', attempts: run.attempts + 1, lost: run.calls.length === 0 }, writes: NOTHING }
+      return {
+        run: { ...run, status: 'queued', attempts: run.attempts + 1, lost: run.calls.length === 0 },
+        writes: NOTHING,
+      }
     case 'ended':
       return mayEnd(run, report.reason) ? endRun(run, report.reason, NOTHING) : null
     case 'claimed':

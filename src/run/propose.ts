@@ -78,6 +78,8 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
 
 /** What the breaker compares: the arguments without the fields that the contract calls volatile. */
 function fingerprintOf(contract: Contract, read: Extract<ArgumentsRead, { ok: true }>): string {
-  const kept = Object.fromEntries(Object.entries(read.input).filter(([field]) => !contract.breaker.ignore.includes(field)))
+  const kept = Object.fromEntries(
+    Object.entries(read.input).filter(([field]) => !contract.breaker.ignore.includes(field)),
+  )
   return hashJson({ tool: contract.name, input: kept })
 }

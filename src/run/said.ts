@@ -71,7 +71,10 @@ export function assistantMessage(run: Run, said: Said): NewMessage {
  * The step's calls are answered: their messages, and the run that has read them. What a tool said is not trusted, so the
  * run is not from here on (I9).
  */
-export function answerCalls(run: Run, calls: readonly Call[]): { readonly run: Run; readonly messages: readonly NewMessage[] } {
+export function answerCalls(
+  run: Run,
+  calls: readonly Call[],
+): { readonly run: Run; readonly messages: readonly NewMessage[] } {
   const first = calls[0]
   if (!first) return { run, messages: [] }
   const messages = toolMessages(run, calls, run.messageSeq + 1)

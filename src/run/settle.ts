@@ -16,7 +16,11 @@ import { reserveNext } from './spend.ts'
 import type { Call, PastCall, Run } from './state.ts'
 import { type Moved, type NewEvent, NOTHING, type SettledCall, type Writes } from './writes.ts'
 
-export function absorbSettlements(run: Run, settlements: readonly Settlement[], before: Writes = NOTHING): Moved | null {
+export function absorbSettlements(
+  run: Run,
+  settlements: readonly Settlement[],
+  before: Writes = NOTHING,
+): Moved | null {
   const by = new Map(settlements.map((s) => [s.position, s.outcome]))
   if (by.size !== settlements.length || !isPossible(run, settlements)) return null
   const settledNow = run.calls.filter((c) => by.has(c.position))
@@ -33,7 +37,10 @@ export function absorbSettlements(run: Run, settlements: readonly Settlement[], 
   }
   const done: Run = { ...run, calls, attempts: 0 }
   if (calls.every((c) => c.status === 'settled')) return finishStep(done, writes)
-  const told = settledEvent(done, calls.filter((c) => by.has(c.position)))
+  const told = settledEvent(
+    done,
+    calls.filter((c) => by.has(c.position)),
+  )
   return {
     run: { ...done, phase: 'tool_running', eventSeq: told.seq },
     writes: { ...writes, events: [...writes.events, told] },

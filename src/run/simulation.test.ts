@@ -35,9 +35,17 @@ function someCall(chance: Chance, run: Run, position: number, variety: number): 
   switch (chance.below(6)) {
     case 0:
     case 1:
-      return aCall(position, { ...labels, ...stops, ...(chance.yes(0.05) ? { ends: 'handed_over' as const } : {}) }, what)
+      return aCall(
+        position,
+        { ...labels, ...stops, ...(chance.yes(0.05) ? { ends: 'handed_over' as const } : {}) },
+        what,
+      )
     case 2:
-      return aCall(position, { ...labels, approval: 'refused', status: 'settled', outcome: failed('invalid_arguments') }, what)
+      return aCall(
+        position,
+        { ...labels, approval: 'refused', status: 'settled', outcome: failed('invalid_arguments') },
+        what,
+      )
     case 3:
       return anEffect(position, { ...labels, ...stops, level: 'write', approval: 'auto' }, what)
     default:
@@ -51,8 +59,21 @@ function planner(chance: Chance, variety: number) {
     const usage = chance.yes(0.3) ? {} : { input: chance.below(2 * run.promptTokens + 10), output: chance.below(400) }
     const kind = chance.below(20)
     if (kind === 0) return answered(says(chance.yes(0.5) ? 'confirmed: done' : 'x', usage), [], chance.yes(0.8))
-    if (kind === 1) return answered(bad((['empty_final', 'truncated', 'content_filtered', 'protocol_error'] as const)[chance.below(4)]!, chance.yes(0.5) ? 'half' : ''))
-    if (kind === 2) return { kind: 'model_failed', reason: 'model_unavailable', usage, partial: chance.yes(0.5) ? 'ha' : '', sent: chance.yes(0.7) }
+    if (kind === 1)
+      return answered(
+        bad(
+          (['empty_final', 'truncated', 'content_filtered', 'protocol_error'] as const)[chance.below(4)]!,
+          chance.yes(0.5) ? 'half' : '',
+        ),
+      )
+    if (kind === 2)
+      return {
+        kind: 'model_failed',
+        reason: 'model_unavailable',
+        usage,
+        partial: chance.yes(0.5) ? 'ha' : '',
+        sent: chance.yes(0.7),
+      }
     const many = chance.yes(0.05) ? 200 : 1 + chance.below(4)
     const calls = Array.from({ length: many }, (_, position) => someCall(chance, run, position, variety))
     return answered(asks(calls, usage), calls)
@@ -103,7 +124,8 @@ function intruder(chance: Chance): (run: Run) => Report | null {
 
 function hostile(seed: number): World & { readonly given: Partial<Run>; readonly seconds: number } {
   const chance = chanceOf(seed)
-  const outcome = () => (chance.yes(0.7) ? ok('r'.repeat(chance.below(200))) : failed(ERRORS[chance.below(ERRORS.length)]!))
+  const outcome = () =>
+    chance.yes(0.7) ? ok('r'.repeat(chance.below(200))) : failed(ERRORS[chance.below(ERRORS.length)])
   const base = aRun()
   return {
     chance,
@@ -116,10 +138,20 @@ function hostile(seed: number): World & { readonly given: Partial<Run>; readonly
     ...(chance.yes(0.4) ? { intrude: intruder(chance) } : {}),
     seconds: 1 + chance.below(1_000),
     given: {
-      limits: { steps: 1 + chance.below(6), toolCalls: chance.below(12), tokens: 1_100 + chance.below(8_000), cost: 5_300 + chance.below(60_000), attempts: 1 + chance.below(3) },
+      limits: {
+        steps: 1 + chance.below(6),
+        toolCalls: chance.below(12),
+        tokens: 1_100 + chance.below(8_000),
+        cost: 5_300 + chance.below(60_000),
+        attempts: 1 + chance.below(3),
+      },
       // the run may have been queued while the conversation went on
       promptTokens: 100 + (chance.yes(0.2) ? chance.below(3_000) : 0),
-      rules: { ...base.rules, onReject: chance.yes(0.3) ? 'end' : 'observe', price: { inputCentsPerMillion: chance.below(40) / 10, outputCentsPerMillion: chance.below(50) / 10 } },
+      rules: {
+        ...base.rules,
+        onReject: chance.yes(0.3) ? 'end' : 'observe',
+        price: { inputCentsPerMillion: chance.below(40) / 10, outputCentsPerMillion: chance.below(50) / 10 },
+      },
     },
   }
 }
@@ -149,10 +181,28 @@ describe('a run against the world', () => {
       { numRuns: RUNS },
     )
     // the stories are worth something only when they end in many ways
-    expect([...ends].sort()).toEqual(expect.arrayContaining([
-      'attempts_exhausted', 'completed', 'confirmation_expired', 'confirmation_rejected', 'cost_limit', 'deadline', 'empty_final', 'handed_over', 'invalid_final',
-      'model_unavailable', 'repeated_action', 'repeated_error', 'step_limit', 'stopped_by_tool', 'token_limit', 'tool_call_limit', 'truncated', 'user_canceled',
-    ]))
+    expect([...ends].sort()).toEqual(
+      expect.arrayContaining([
+        'attempts_exhausted',
+        'completed',
+        'confirmation_expired',
+        'confirmation_rejected',
+        'cost_limit',
+        'deadline',
+        'empty_final',
+        'handed_over',
+        'invalid_final',
+        'model_unavailable',
+        'repeated_action',
+        'repeated_error',
+        'step_limit',
+        'stopped_by_tool',
+        'token_limit',
+        'tool_call_limit',
+        'truncated',
+        'user_canceled',
+      ]),
+    )
   })
 
   it('J1 J6 no effect starts without its approval, twice at a time, or once it has an outcome', () => {
@@ -174,8 +224,11 @@ describe('a run against the world', () => {
   })
 
   it('A1 the same seed tells the same story', () => {
-    fc.assert(fc.property(seeds, (seed) => {
+    fc.assert(
+      fc.property(seeds, (seed) => {
         expect(tell(seed).store.run).toEqual(tell(seed).store.run)
-      }), { numRuns: 50 })
+      }),
+      { numRuns: 50 },
+    )
   })
 })

@@ -5,7 +5,20 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
-  aConfirmation, aCall, anEffect, answered, aRun, asked, aStep, bad, failed, moved, ok, plans, says, settles,
+  aConfirmation,
+  aCall,
+  anEffect,
+  answered,
+  aRun,
+  asked,
+  aStep,
+  bad,
+  failed,
+  moved,
+  ok,
+  plans,
+  says,
+  settles,
 } from '../../test/unit/runs.ts'
 import { LOOPS } from './loops.ts'
 import { step } from './machine.ts'
@@ -36,8 +49,12 @@ const shapes: readonly Run[] = [
   ...calls.map((c) => aStep([c])),
   ...calls.map((c) => aStep([c, anEffect(1, { confirmation: aConfirmation('pending') })])),
 ]
-const canceled = (runs: readonly Run[]): readonly Run[] => [...runs, ...runs.map((r) => ({ ...r, cancel: 'user' as const }))]
-const waits = (wait: Run['wait']): readonly Run[] => canceled(shapes.filter((r) => r.calls.length > 0).map((r) => ({ ...r, status: 'waiting_confirmation', wait })))
+const canceled = (runs: readonly Run[]): readonly Run[] => [
+  ...runs,
+  ...runs.map((r) => ({ ...r, cancel: 'user' as const })),
+]
+const waits = (wait: Run['wait']): readonly Run[] =>
+  canceled(shapes.filter((r) => r.calls.length > 0).map((r) => ({ ...r, status: 'waiting_confirmation', wait })))
 
 const ROWS: Readonly<Record<string, readonly Run[]>> = {
   queued: canceled(shapes.map((r) => ({ ...r, status: 'queued' }))),
@@ -55,7 +72,13 @@ const ROWS: Readonly<Record<string, readonly Run[]>> = {
 const REPORTS: { readonly [K in Report['kind']]: readonly (Report & { kind: K })[] } = {
   claimed: [{ kind: 'claimed' }],
   reserved: [{ kind: 'reserved' }],
-  model_answered: [answered(says('hi')), answered(says('hi'), [], false), answered(bad('truncated', 'h')), asked(aCall(0)), asked(anEffect(0))] as never,
+  model_answered: [
+    answered(says('hi')),
+    answered(says('hi'), [], false),
+    answered(bad('truncated', 'h')),
+    asked(aCall(0)),
+    asked(anEffect(0)),
+  ] as never,
   model_failed: [{ kind: 'model_failed', reason: 'model_unavailable', usage: {}, partial: '', sent: true }],
   calls_planned: [plans(0), { ...plans(), failed: [{ position: 0, outcome: failed() }] }] as never,
   calls_settled: [settles([0, ok()]), settles([0, failed()]), settles()] as never,
@@ -76,7 +99,8 @@ const CONDITIONS: Partial<Record<Report['kind'], string>> = {
   model_answered: 'no call is open, and its reservation is held',
   model_failed: 'no call is open, and its reservation is held',
   calls_planned: 'each plan is of an open call that needs one and has none',
-  calls_settled: 'each settlement is of an open call, and only what started can have succeeded; an empty one closes a step whose calls are all settled',
+  calls_settled:
+    'each settlement is of an open call, and only what started can have succeeded; an empty one closes a step whose calls are all settled',
   effect_started: 'approved or automatic, not canceled, no other effect started or unknown; or started before',
   effect_unknown: 'the call is started',
   probe_later: 'a call is started',
@@ -119,19 +143,34 @@ function stepKinds(): string {
     rows.map(([kind, when, report]) => {
       const { run, writes } = moved(aRun(), report)
       expect(writes.events[0]?.body.kind).toBe(kind)
-      return [kind, when, run.status === 'running' ? `running, phase ${run.phase}` : run.status === 'succeeded' ? 'final: succeeded, or failed by its reason' : `final: ${run.status}`]
+      return [
+        kind,
+        when,
+        run.status === 'running'
+          ? `running, phase ${run.phase}`
+          : run.status === 'succeeded'
+            ? 'final: succeeded, or failed by its reason'
+            : `final: ${run.status}`,
+      ]
     }),
   )
 }
 
 function sessionStates(): string {
-  const state = (closed: boolean, ...runs: readonly Partial<Run>[]): string => sessionState(closed, runs.map((r) => aRun(r)))
+  const state = (closed: boolean, ...runs: readonly Partial<Run>[]): string =>
+    sessionState(
+      closed,
+      runs.map((r) => aRun(r)),
+    )
   return table(
     ['the runs of the conversation', 'state'],
     [
       ['none, or all are final', state(false, { status: 'succeeded' })],
       ['one is queued, or running in another phase', state(false, { status: 'queued' })],
-      ['one is running in phase `tool_running`', state(false, { status: 'queued' }, { status: 'running', phase: 'tool_running' })],
+      [
+        'one is running in phase `tool_running`',
+        state(false, { status: 'queued' }, { status: 'running', phase: 'tool_running' }),
+      ],
       ['the active ones all wait', state(false, { status: 'waiting_confirmation' })],
       ['the conversation is closed', state(true, {})],
     ],
@@ -139,7 +178,11 @@ function sessionStates(): string {
 }
 
 const ended = (end: (typeof LOOPS)[keyof typeof LOOPS]['end']): string =>
-  'run' in end ? `\`${end.run}\`` : 'waits' in end ? `waits as \`${end.waits}\`` : `fault \`${end.fault}\`; the run is read again, until its deadline`
+  'run' in end
+    ? `\`${end.run}\``
+    : 'waits' in end
+      ? `waits as \`${end.waits}\``
+      : `fault \`${end.fault}\`; the run is read again, until its deadline`
 
 const page = (): string => `# What a run can do
 
@@ -149,17 +192,29 @@ Written by \`src/run/table.test.ts\` from the machine itself (\`UPDATE_DOCS=1\` 
 
 A cell names the statuses that the report can lead to; \`·\` is a refusal, which changes nothing.
 
-${table(['report', ...statuses], kinds.map((kind) => [`\`${kind}\``, ...statuses.map((s) => cell(ROWS[s]!, REPORTS[kind]))]))}
+${table(
+  ['report', ...statuses],
+  kinds.map((kind) => [`\`${kind}\``, ...statuses.map((s) => cell(ROWS[s]!, REPORTS[kind]))]),
+)}
 
 Where a cell names statuses, the report is refused all the same unless:
 
-${table(['report', 'condition'], kinds.flatMap((kind) => (CONDITIONS[kind] ? [[`\`${kind}\``, CONDITIONS[kind]]] : [])))}
+${table(
+  ['report', 'condition'],
+  kinds.flatMap((kind) => (CONDITIONS[kind] ? [[`\`${kind}\``, CONDITIONS[kind]]] : [])),
+)}
 
 ## Ends
 
-${table(['reason', 'status', 'for people'], Object.entries(END_REASONS).map(([reason, end]) => [`\`${reason}\``, end.status, end.sentence]))}
+${table(
+  ['reason', 'status', 'for people'],
+  Object.entries(END_REASONS).map(([reason, end]) => [`\`${reason}\``, end.status, end.sentence]),
+)}
 
-${table(['cancel cause', 'reason'], Object.entries(END_OF_CANCEL).map(([cause, reason]) => [`\`${cause}\``, `\`${reason}\``]))}
+${table(
+  ['cancel cause', 'reason'],
+  Object.entries(END_OF_CANCEL).map(([cause, reason]) => [`\`${cause}\``, `\`${reason}\``]),
+)}
 
 ## Kinds of a step
 
@@ -173,7 +228,10 @@ ${sessionStates()}
 
 Nothing goes round without a limit, a counter and a named end.
 
-${table(['loop', 'limit', 'counter', 'end'], Object.values(LOOPS).map((l) => [l.loop, l.limit, l.counter, ended(l.end)]))}
+${table(
+  ['loop', 'limit', 'counter', 'end'],
+  Object.values(LOOPS).map((l) => [l.loop, l.limit, l.counter, ended(l.end)]),
+)}
 `
 
 describe('the table of a run', () => {
@@ -182,9 +240,12 @@ describe('the table of a run', () => {
     expect(readFileSync(PAGE, 'utf8'), 'stale: UPDATE_DOCS=1 npx vitest run src/run/table.test.ts').toBe(page())
   })
 
-  it.each(['succeeded', 'failed', 'canceled'] as const)('B4 %s is the end: no report of any kind moves the run again', (status) => {
-    for (const kind of kinds) expect(cell(ROWS[status]!, REPORTS[kind])).toBe('·')
-  })
+  it.each(['succeeded', 'failed', 'canceled'] as const)(
+    'B4 %s is the end: no report of any kind moves the run again',
+    (status) => {
+      for (const kind of kinds) expect(cell(ROWS[status]!, REPORTS[kind])).toBe('·')
+    },
+  )
 
   it('A1 a refused report changes nothing and says which status refused it', () => {
     const all = Object.values(REPORTS).flat() as readonly Report[]

@@ -1,4 +1,5 @@
 /** Runs, calls and reports for tests of the machine: everything has a plain value, and a test says what matters to it. */
+import { expect } from 'vitest'
 import { envelope } from '../../src/tool/outcome.ts'
 import type { ModelAnswer, ModelCall, Usage } from '../../src/model/port.ts'
 import type { ToolOutcome } from '../../src/tool/contract.ts'
@@ -53,7 +54,13 @@ export function aRun(with_: Partial<Run> = {}): Run {
   }
 }
 
-export const ok = (result: string = 'fine'): ToolOutcome => ({ ok: true, result, bytes: result.length, truncated: false, mended: false })
+export const ok = (result: string = 'fine'): ToolOutcome => ({
+  ok: true,
+  result,
+  bytes: result.length,
+  truncated: false,
+  mended: false,
+})
 export const failed = (code: FaultCode = 'tool_failed'): ToolOutcome => ({ ok: false, error: envelope(code) })
 
 /** An intended read; `what` tells fingerprints apart. */
@@ -109,7 +116,10 @@ export function aStep(calls: readonly Call[], with_: Partial<Run> = {}): Run {
   })
 }
 
-export const asks = (calls: readonly Pick<Call, 'callId' | 'exposedName' | 'raw'>[], usage: Usage = { input: 100, output: 20 }): ModelAnswer => ({
+export const asks = (
+  calls: readonly Pick<Call, 'callId' | 'exposedName' | 'raw'>[],
+  usage: Usage = { input: 100, output: 20 },
+): ModelAnswer => ({
   kind: 'calls',
   text: '',
   calls: calls.map((c): ModelCall => ({ id: c.callId, name: c.exposedName, arguments: c.raw })),
@@ -118,9 +128,18 @@ export const asks = (calls: readonly Pick<Call, 'callId' | 'exposedName' | 'raw'
   model: null,
 })
 
-export const says = (text: string, usage: Usage = { input: 100, output: 20 }): ModelAnswer => ({ kind: 'final', text, reasoning: null, usage, model: null })
+export const says = (text: string, usage: Usage = { input: 100, output: 20 }): ModelAnswer => ({
+  kind: 'final',
+  text,
+  reasoning: null,
+  usage,
+  model: null,
+})
 
-export const bad = (reason: 'empty_final' | 'truncated' | 'content_filtered' | 'protocol_error', text = ''): ModelAnswer => ({
+export const bad = (
+  reason: 'empty_final' | 'truncated' | 'content_filtered' | 'protocol_error',
+  text = '',
+): ModelAnswer => ({
   kind: 'bad',
   reason,
   detail: '',
@@ -168,4 +187,20 @@ export function moved(run: Run, report: Report): Moved {
 }
 
 /** The run after all of these reports. */
-export const after = (run: Run, ...reports: readonly Report[]): Run => reports.reduce((r, report) => moved(r, report).run, run)
+export const after = (run: Run, ...reports: readonly Report[]): Run =>
+  reports.reduce((r, report) => moved(r, report).run, run)
+
+const freeze = <T>(value: T): T => {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) freeze(member)
+  }
+  return value
+}
+
+/** The report is refused, says so, and changes nothing. */
+export function refused(run: Run, report: Report): void {
+  const before = structuredClone(run)
+  expect(step(freeze(run), report)).toEqual({ refused: { status: run.status, report: report.kind } })
+  expect(run).toEqual(before)
+}

@@ -21,7 +21,8 @@ export interface Chance {
 /** What the world does; each is a plain function of the moment. */
 export interface World {
   readonly chance: Chance
-  readonly model: (run: Run) => Report
+  /** `die`: whoever asks this does not live to hear the answer. */
+  readonly model: (run: Run) => Report | 'die'
   readonly read: (call: Call) => ToolOutcome
   /** How a started effect ends: settled, or nobody hears of it. */
   readonly commit: (call: Call) => ToolOutcome | 'no_reply'
@@ -44,11 +45,7 @@ export function simulate(given: Partial<Run>, seconds: number, world: World, mos
   const store = simulatedStore(given, seconds)
   let actions = 0
   let modelCalls = 0
-  while (!isFinal(store.run.status)) {
-    world.meanwhile(store, true)
-    if (isFinal(store.run.status)) break
-    wakeUp(store)
-    store.claim()
+  function drive(): void {
     let mine = store.load()
     while (mine.status === 'running') {
       if (++actions > mostActions) throw new Error(`no end after ${mostActions} actions`)
@@ -65,12 +62,20 @@ export function simulate(given: Partial<Run>, seconds: number, world: World, mos
         continue
       }
       const acted = act(store, world, mine, action)
-      if (dies) {
+      if (dies || acted === 'die') {
         if (store.run.status === 'running') store.reap()
         break
       }
       mine = acted === 'reload' ? store.load() : commit(store, acted.run, acted.report)
     }
+  }
+
+  while (!isFinal(store.run.status)) {
+    world.meanwhile(store, true)
+    if (isFinal(store.run.status)) break
+    wakeUp(store)
+    store.claim()
+    drive()
   }
   return { store, modelCalls, actions }
 }
@@ -80,7 +85,8 @@ function wakeUp(store: Store): void {
     store.now = Math.max(store.now, store.dueAt)
     return
   }
-  if (store.run.wait !== 'unknown_effect') throw new Error(`nobody wakes a run that waits for ${String(store.run.wait)}`)
+  if (store.run.wait !== 'unknown_effect')
+    throw new Error(`nobody wakes a run that waits for ${String(store.run.wait)}`)
   const call = store.run.calls.find((c) => c.status === 'unknown')
   if (!call) throw new Error('nobody can resolve what is not unknown')
   const mine = store.load()
@@ -102,7 +108,7 @@ function commit(store: Store, mine: Run, report: Report): Run {
   throw new Error('a conflict that nobody made')
 }
 
-type Acted = { readonly run: Run; readonly report: Report } | 'reload'
+type Acted = { readonly run: Run; readonly report: Report } | 'reload' | 'die'
 
 function act(store: Store, world: World, run: Run, action: Exclude<Action, { do: 'rest' }>): Acted {
   switch (action.do) {
@@ -110,8 +116,10 @@ function act(store: Store, world: World, run: Run, action: Exclude<Action, { do:
       return { run, report: { kind: 'ended', reason: action.reason } }
     case 'reserve':
       return { run, report: { kind: 'reserved' } }
-    case 'call_model':
-      return { run, report: world.model(run) }
+    case 'call_model': {
+      const report = world.model(run)
+      return report === 'die' ? report : { run, report }
+    }
     case 'run_reads':
       return { run, report: settles(...action.calls.map((c) => [c.position, world.read(c)] as const)) }
     case 'plan':
@@ -136,7 +144,10 @@ function act(store: Store, world: World, run: Run, action: Exclude<Action, { do:
 function planned(store: Store, world: World, run: Run, calls: readonly Call[]): Report {
   const made = calls.map((c) => {
     const openMs = Math.max(0, Math.min(300_000, store.deadline - store.now))
-    return [c.position, world.plan(c, { ...aPlan(c.position, openMs), confirmation: `cnf_${run.step}_${c.position}` })] as const
+    return [
+      c.position,
+      world.plan(c, { ...aPlan(c.position, openMs), confirmation: `cnf_${run.step}_${c.position}` }),
+    ] as const
   })
   return {
     kind: 'calls_planned',
@@ -151,7 +162,9 @@ function startEffect(store: Store, world: World, run: Run, call: Call): Acted {
   if (store.start(run, call) === 'refused') return 'reload'
   const outcome = world.commit(call)
   // the run as COMMIT S left it
-  return outcome === 'no_reply' ? 'reload' : { run: { ...store.load(), lost: false }, report: settles([call.position, outcome]) }
+  return outcome === 'no_reply'
+    ? 'reload'
+    : { run: { ...store.load(), lost: false }, report: settles([call.position, outcome]) }
 }
 
 function recover(store: Store, world: World, run: Run, call: Call): Acted {

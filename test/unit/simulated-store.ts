@@ -4,7 +4,7 @@
  */
 import { END_REASONS } from '../../src/run/reasons.ts'
 import { isFinal, type Call, type CallConfirmation, type Run } from '../../src/run/state.ts'
-import type { LedgerEntry, Moved, NewEvent, NewMessage } from '../../src/run/writes.ts'
+import type { LedgerEntry, Moved, NewMessage } from '../../src/run/writes.ts'
 import { aRun, moved } from './runs.ts'
 
 interface Asked {
@@ -54,7 +54,16 @@ function check(holds: boolean, what: string): void {
 export function simulatedStore(given: Partial<Run>, seconds: number): Store {
   let run = aRun({ status: 'queued', ...given })
   let dueAt = 0
-  const open = { kind: 'close', inputTokens: 0, outputTokens: 0, cost: 0, known: true, toolCalls: 0, reserved: run.reserved, released: { tokens: 0, cost: 0 } } as const
+  const open = {
+    kind: 'close',
+    inputTokens: 0,
+    outputTokens: 0,
+    cost: 0,
+    known: true,
+    toolCalls: 0,
+    reserved: run.reserved,
+    released: { tokens: 0, cost: 0 },
+  } as const
   const ledger: LedgerEntry[] = [open]
   const messages: NewMessage[] = []
   const events: string[] = ['run_queued']
@@ -81,7 +90,10 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
       return {
         ...c,
         startedMs: c.startedMs === null ? null : startedMs,
-        confirmation: c.confirmation && a ? { ...c.confirmation, status: late ? 'expired' : a.status, leftMs: a.expiresAt - store.now } : null,
+        confirmation:
+          c.confirmation && a
+            ? { ...c.confirmation, status: late ? 'expired' : a.status, leftMs: a.expiresAt - store.now }
+            : null,
       }
     })
     return { ...run, calls, lost: run.attempts > 0 && calls.length === 0 }
@@ -90,7 +102,7 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
   function commit(before: Run, { run: next, writes }: Moved): boolean {
     if (before.version !== run.version) return false
     check(before.status === run.status, 'from')
-    for (const e of writes.events as readonly NewEvent[]) {
+    for (const e of writes.events) {
       events.push(e.type)
       check(e.seq === events.length, `event ${e.seq} is the ${events.length}th`)
     }
@@ -101,7 +113,10 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     check(next.messageSeq === messages.length + 1, 'the row counts its messages')
     if (writes.ledger) ledger.push(writes.ledger)
     guards(next, writes.ledger)
-    check(run.cancel === null || writes.intents.length + writes.confirmations.length === 0, 'a canceled run asks for nothing new')
+    check(
+      run.cancel === null || writes.intents.length + writes.confirmations.length === 0,
+      'a canceled run asks for nothing new',
+    )
     for (const c of writes.intents) {
       check(!effects.has(keyOf(next.step, c.position)), 'an intent is new')
       effects.set(keyOf(next.step, c.position), { status: c.status, level: c.level, approval: c.approval, starts: 0 })
@@ -116,7 +131,13 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     }
     for (const c of writes.confirmations) {
       check(!asked.has(c.id), 'a confirmation is new')
-      asked.set(c.id, { key: keyOf(next.step, c.position), status: 'pending', expiresAt: store.now + c.openMs, executeBy: 0, resourceVersion: c.resourceVersion })
+      asked.set(c.id, {
+        key: keyOf(next.step, c.position),
+        status: 'pending',
+        expiresAt: store.now + c.openMs,
+        executeBy: 0,
+        resourceVersion: c.resourceVersion,
+      })
     }
     for (const c of writes.closed) {
       const a = asked.get(c.id)
@@ -135,9 +156,13 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     check(next.step <= limits.steps, 'steps')
     check(used.toolCalls <= limits.toolCalls, 'tool calls')
     check(!entry?.reserved.tokens || reserved.tokens === entry.reserved.tokens, 'one reservation at a time')
-    check(!entry?.reserved.tokens || used.tokens + reserved.tokens <= limits.tokens, 'tokens are reserved within the limit')
+    check(
+      !entry?.reserved.tokens || used.tokens + reserved.tokens <= limits.tokens,
+      'tokens are reserved within the limit',
+    )
     check(!entry?.reserved.cost || used.cost + reserved.cost <= limits.cost, 'money is reserved within the limit')
-    for (const n of [used.tokens, used.cost, used.toolCalls, reserved.tokens, reserved.cost]) check(Number.isSafeInteger(n) && n >= 0, `${n} is a count`)
+    for (const n of [used.tokens, used.cost, used.toolCalls, reserved.tokens, reserved.cost])
+      check(Number.isSafeInteger(n) && n >= 0, `${n} is a count`)
     const sum = (of: (e: LedgerEntry) => number): number => ledger.reduce((total, e) => total + of(e), 0)
     check(sum((e) => e.inputTokens + e.outputTokens) === used.tokens, 'the ledger has the tokens')
     check(sum((e) => e.cost) === used.cost, 'the ledger has the cost')
@@ -149,7 +174,9 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
   function whileItWaits(parked: Run): void {
     check(parked.reserved.tokens === 0 && parked.reserved.cost === 0, 'who waits holds nothing')
     check(parked.wait !== 'confirmation' || parked.cancel === null, 'nobody is asked about a canceled run')
-    const decided = parked.calls.some((c) => c.status === 'intended' && c.confirmation && asked.get(c.confirmation.id)?.status !== 'pending')
+    const decided = parked.calls.some(
+      (c) => c.status === 'intended' && c.confirmation && asked.get(c.confirmation.id)?.status !== 'pending',
+    )
     check(parked.wait !== 'confirmation' || !decided, 'a decision is not slept over')
   }
 
@@ -168,7 +195,10 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
       check(said?.role === 'assistant', 'a tool message follows its call')
       for (const call of said?.role === 'assistant' ? said.calls : []) {
         const answer = bodies[at++]
-        check(answer?.role === 'tool' && answer.callId === call.id && answer.name === call.name, 'a call is followed by its answer')
+        check(
+          answer?.role === 'tool' && answer.callId === call.id && answer.name === call.name,
+          'a call is followed by its answer',
+        )
       }
     }
   }
@@ -177,11 +207,25 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     const key = keyOf(mine.step, call.position)
     const effect = effects.get(key)
     const a = call.confirmation ? asked.get(call.confirmation.id) : undefined
-    const approved = a?.key === key && a.status === 'approved' && a.executeBy > store.now && a.resourceVersion === call.confirmation?.resourceVersion
+    const approved =
+      a?.key === key &&
+      a.status === 'approved' &&
+      a.executeBy > store.now &&
+      a.resourceVersion === call.confirmation?.resourceVersion
     const again = effect?.status === 'started'
     const may = effect?.status === 'intended' && (effect.approval === 'auto' || approved)
-    if (mine.version !== run.version || run.cancel !== null || store.deadline <= store.now || !effect || !(again || may)) return 'refused'
-    check([...effects.entries()].every(([k, e]) => k === key || (e.status !== 'unknown' && e.status !== 'started')), 'nothing starts beside an open effect')
+    if (
+      mine.version !== run.version ||
+      run.cancel !== null ||
+      store.deadline <= store.now ||
+      !effect ||
+      !(again || may)
+    )
+      return 'refused'
+    check(
+      [...effects.entries()].every(([k, e]) => k === key || (e.status !== 'unknown' && e.status !== 'started')),
+      'nothing starts beside an open effect',
+    )
     check(effect.level !== 'read', 'a read is not an effect')
     const started = moved(mine, { kind: 'effect_started', position: call.position })
     effect.status = 'started'
@@ -197,7 +241,16 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     const mine = load()
     const call = mine.calls.find((c) => c.confirmation?.id === id)
     const isOpen = !isFinal(run.status) && (run.status !== 'waiting_confirmation' || run.wait === 'confirmation')
-    if (!a || !call || a.status !== 'pending' || a.expiresAt <= store.now || !isOpen || run.cancel || store.deadline <= store.now) return
+    if (
+      !a ||
+      !call ||
+      a.status !== 'pending' ||
+      a.expiresAt <= store.now ||
+      !isOpen ||
+      run.cancel ||
+      store.deadline <= store.now
+    )
+      return
     const decided = moved(mine, { kind: 'confirmation_decided', position: call.position, approved: approve })
     a.status = approve ? 'approved' : 'rejected'
     a.executeBy = store.now + EXECUTE_MS
