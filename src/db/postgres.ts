@@ -1,5 +1,6 @@
 import pg from 'pg'
 import type { Scope } from '../kernel/scope.ts'
+import { Fault } from '../kernel/fault.ts'
 import { storeFault } from './fault.ts'
 import { openLanes } from './lanes.ts'
 import { type Db, type MigrationDb, type Statement, safeInteger, valuesOf } from './port.ts'

@@ -5,15 +5,16 @@
  * B3  only a clean, valid, non-empty final is success
  * J3  a call's identity is (run, step, position); the provider's id is a label
  */
+import { estimateTokens } from '../model/usage.ts'
 import { type Spent, settleUsage } from './budget.ts'
-import { repeats, storedError } from './breaker.ts'
+import { pastOf, repeats, storedError } from './breaker.ts'
 import { endRun } from './end.ts'
+import { bill } from './ledger.ts'
 import { END_OF_CANCEL, type EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
 import { assistantMessage, refused, tokensOf } from './said.ts'
 import { finishStep } from './settle.ts'
-import { bill } from './spend.ts'
-import type { Call, PastCall, Run } from './state.ts'
+import type { Call, Run } from './state.ts'
 import { type Moved, NOTHING, type NewEvent, type NewMessage, type Writes } from './writes.ts'
 
 type Answered = Extract<Report, { kind: 'model_answered' }>
@@ -23,8 +24,9 @@ type StepKind = 'final' | 'read_calls' | 'write_calls' | 'retryable_error'
 export function absorbAnswer(run: Run, report: Answered): Moved {
   const { answer } = report
   const asked = answer.kind === 'calls' ? answer.calls : []
-  const tokens = tokensOf(answer.text + asked.map((c) => c.name + c.arguments).join(''))
-  const spent = settleUsage(run, answer.usage, tokens)
+  const said = answer.text + asked.map((c) => c.name + c.arguments).join('')
+  const tokens = tokensOf(said)
+  const spent = settleUsage(run, answer.usage, estimateTokens(said))
   if (answer.kind !== 'calls' || run.cancel) {
     const reason = run.cancel ? END_OF_CANCEL[run.cancel] : reasonOf(report)
     return endWithText(run, { spent, text: answer.text, tokens, reason, kind: 'final' })
@@ -32,7 +34,7 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
   const stop = firstStop(run, report.calls)
   const calls: readonly Call[] = stop
     ? report.calls.map((c) => ({ ...c, status: 'settled', outcome: c.outcome ?? refused('not_started') }))
-    : withStoredErrors(run.past, report.calls)
+    : withStoredErrors(run, report.calls)
   const stepped: Run = { ...run, step: run.step + 1, phase: 'tool_running' }
   const message = assistantMessage(stepped, {
     text: answer.text,
@@ -47,10 +49,7 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
     attempts: 0,
     lost: false,
     calls,
-    past: [
-      ...run.past,
-      ...calls.map((c): PastCall => ({ fingerprint: c.fingerprint, error: null, outcome: c.outcome })),
-    ],
+    past: [...run.past, ...calls.map((c) => pastOf(stepped.step, c))],
     messageSeq: message.seq,
     promptTokens: run.promptTokens + tokens,
     eventSeq: run.eventSeq + 1,
@@ -70,7 +69,7 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
 export function absorbFailure(run: Run, report: Failed): Moved {
   const tokens = tokensOf(report.partial)
   const spent: Spent = report.sent
-    ? settleUsage(run, report.usage)
+    ? settleUsage(run, report.usage, estimateTokens(report.partial))
     : { inputTokens: 0, outputTokens: 0, cost: 0, known: true }
   const reason = run.cancel ? END_OF_CANCEL[run.cancel] : report.reason
   return endWithText(run, { spent, text: report.partial, tokens, reason, kind: 'retryable_error' })
@@ -113,15 +112,18 @@ function firstStop(run: Run, calls: readonly Call[]): EndReason | null {
   for (const call of calls) {
     const reason = repeats(past, call.fingerprint, call.breaker)
     if (reason) return reason
-    past.push({ fingerprint: call.fingerprint, error: null, outcome: null })
+    past.push(pastOf(run.step, call))
   }
   return null
 }
 
-function withStoredErrors(past: readonly PastCall[], calls: readonly Call[]): readonly Call[] {
-  return calls.map((call, i) => {
-    const stored = i === 0 ? storedError(past, call.fingerprint) : null
-    return stored ? { ...call, approval: 'refused', status: 'settled', outcome: stored } : call
+function withStoredErrors(run: Run, calls: readonly Call[]): readonly Call[] {
+  const past = [...run.past]
+  return calls.map((call) => {
+    const stored = storedError(past, call.fingerprint)
+    const answered: Call = stored ? { ...call, approval: 'refused', status: 'settled', outcome: stored } : call
+    past.push(pastOf(run.step, answered))
+    return answered
   })
 }
 

@@ -25,10 +25,14 @@ export function repeats(past: readonly PastCall[], fingerprint: string, limits: 
   return null
 }
 
-/** The stored error of the last call when it is this very call: it would fail again, so it is answered and not executed. */
+/**
+ * The stored error of the last call when it is this very call: it would fail again, so it is answered and not executed.
+ * Not so after `stale_plan`: that asks for the same call on a new plan, and the count of identical calls bounds it (J12).
+ */
 export function storedError(past: readonly PastCall[], fingerprint: string): ToolOutcome | null {
   const last = past.at(-1)
-  return last?.fingerprint === fingerprint && last.error !== null ? last.outcome : null
+  if (last?.fingerprint !== fingerprint || !last.outcome || last.outcome.ok) return null
+  return last.outcome.error.code === 'stale_plan' ? null : last.outcome
 }
 
 /** An error as the breaker compares it: the same tool failing in the same way. */
@@ -43,3 +47,18 @@ export function repeatsError(past: readonly PastCall[], error: string | null, li
   const same = past.filter((p) => p.error === error).length
   return same + 1 >= limits.identicalErrors ? 'repeated_error' : null
 }
+
+/** A call as the run remembers it. */
+export const pastOf = (
+  step: number,
+  call: Pick<Call, 'fingerprint' | 'tool' | 'level' | 'position' | 'outcome'>,
+): PastCall => ({
+  fingerprint: call.fingerprint,
+  error: errorHash(call),
+  outcome: call.outcome,
+  effect: call.level === 'read' ? null : { step, position: call.position, tool: call.tool },
+})
+
+/** An error that the contract declares to end the run: nothing else of the step starts after it. */
+export const isStop = (call: Pick<Call, 'outcome' | 'stops'>): boolean =>
+  call.outcome !== null && !call.outcome.ok && call.stops.includes(call.outcome.error.code)

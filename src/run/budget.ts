@@ -28,41 +28,51 @@ export type Reserved =
 // Fewer tokens than this hold no useful answer; starting the call would only spend the rest of the budget.
 const LEAST_OUTPUT_TOKENS = 16
 
+const leastOutput = (rules: Run['rules']): number => Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens)
+
 /**
  * The reservation of the next model call, given what is spent already. `spent` and `promptTokens` include whatever the
  * transition that asks for it settles.
  */
 export function reserve(run: Pick<Run, 'limits' | 'rules'>, spent: Amount, promptTokens: number): Reserved {
   const { limits, rules } = run
-  if (promptTokens + LEAST_OUTPUT_TOKENS > rules.contextTokens) return { ok: false, reason: 'context_overflow' }
-  const left = limits.tokens - spent.tokens - promptTokens
-  const fits = Math.min(rules.maxOutputTokens, rules.contextTokens - promptTokens, left)
-  if (fits < Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens)) return { ok: false, reason: 'token_limit' }
-  const inputCost = costMicrocents({ input: promptTokens, output: 0 }, rules.price)
-  const moneyLeft = limits.cost - spent.cost - inputCost
-  const affordable =
-    rules.price.outputCentsPerMillion > 0 ? Math.floor(moneyLeft / rules.price.outputCentsPerMillion) : fits
-  const output = Math.min(fits, affordable)
-  if (moneyLeft < 0 || output < Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens))
-    return { ok: false, reason: 'cost_limit' }
-  return {
-    ok: true,
-    reservation: mint(promptTokens + output, costMicrocents({ input: promptTokens, output }, rules.price), output),
-  }
+  const least = leastOutput(rules)
+  const room = rules.contextTokens - promptTokens
+  if (room < least) return { ok: false, reason: 'context_overflow' }
+  const fits = Math.min(rules.maxOutputTokens, room, limits.tokens - spent.tokens - promptTokens)
+  if (fits < least) return { ok: false, reason: 'token_limit' }
+  const output = affordable(rules, limits.cost - spent.cost, promptTokens, fits)
+  if (output < least) return { ok: false, reason: 'cost_limit' }
+  return { ok: true, reservation: mint(rules, promptTokens, output) }
 }
 
-/** The reservation that the run row holds, as evidence for the attempt that it pays. */
+/** The most output tokens, up to `wanted`, that the money covers together with the prompt; negative when it covers none. */
+function affordable({ price }: Run['rules'], money: number, input: number, wanted: number): number {
+  const costs = (output: number): number => costMicrocents({ input, output }, price)
+  if (costs(wanted) <= money) return wanted
+  const most = Math.floor((money - costs(0)) / price.outputCentsPerMillion)
+  // a price with decimals may round up past the money
+  return most > 0 && costs(most) > money ? most - 1 : most
+}
+
+/**
+ * The reservation that the run row holds, as evidence for the attempt that it pays. Null when it does not cover the
+ * request any more: the conversation has grown while the run was queued, or the release has another price.
+ */
 export function heldReservation(run: Run): Reservation | null {
-  if (run.reserved.tokens === 0) return null
-  return mint(
-    run.reserved.tokens,
-    run.reserved.cost,
-    Math.max(1, Math.min(run.reserved.tokens - run.promptTokens, run.rules.maxOutputTokens)),
-  )
+  const { rules, reserved, promptTokens } = run
+  const output = Math.min(reserved.tokens - promptTokens, rules.maxOutputTokens, rules.contextTokens - promptTokens)
+  if (reserved.tokens === 0 || output < leastOutput(rules)) return null
+  if (costMicrocents({ input: promptTokens, output }, rules.price) > reserved.cost) return null
+  return { ...mint(rules, promptTokens, output), ...reserved }
 }
 
-function mint(tokens: number, cost: number, maxOutputTokens: number): Reservation {
-  return { tokens, cost, maxOutputTokens } as Reservation
+function mint({ price }: Run['rules'], input: number, output: number): Reservation {
+  return {
+    tokens: input + output,
+    cost: costMicrocents({ input, output }, price),
+    maxOutputTokens: output,
+  } as Reservation
 }
 
 export interface Spent {

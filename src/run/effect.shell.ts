@@ -11,12 +11,10 @@ import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shel
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { ActParts, Acted, Work } from './act.shell.ts'
 import { allowed, contextOf, inputOf } from './calls.shell.ts'
+import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
 import { refused } from './said.ts'
 import type { Call, Run } from './state.ts'
-
-/** An effect that was started this often and still has no outcome needs a person. */
-const MOST_STARTS = 5
 
 export async function startEffect(parts: ActParts, work: Work, call: Call, { again }: { again: boolean }): Promise<Acted> {
   await parts.fault('preflight.before')

@@ -1,57 +1,44 @@
 /**
  * The end of a run: one reason, everything released, every call answered, so that the conversation stays valid.
  */
-import { END_REASONS, type EndReason } from './reasons.ts'
-import { refused, toolMessages } from './said.ts'
+import type { FaultCode } from '../kernel/fault.ts'
 import { settleLost } from './budget.ts'
-import { bill } from './spend.ts'
-import type { Call, Run } from './state.ts'
-import type { Moved, NewEvent, SettledCall, Writes } from './writes.ts'
+import { bill, joined } from './ledger.ts'
+import { END_REASONS, type EndReason } from './reasons.ts'
+import { answerCalls, closing, refused } from './said.ts'
+import type { Call, Place, Run } from './state.ts'
+import type { LedgerEntry, Moved, NewEvent, SettledCall, Writes } from './writes.ts'
 
 /**
- * `run` counts what `writes` records already: the same transition's message, intents, ledger row and events. Calls that are still open get `not_started`; open confirmations
- * are closed as `expired` when that is why the run ends, else as `superseded` (J2: four different outcomes).
+ * `run` counts what `writes` records already: the same transition's message, intents, ledger row and events. Calls that
+ * are still open are answered with why they did not start; open confirmations are closed as `expired` when that is why
+ * the run ends, else as `superseded` (J2: four different outcomes).
  */
 export function endRun(run: Run, reason: EndReason, writes: Writes): Moved {
   const open = run.calls.filter((c) => c.status === 'intended')
-  const calls: readonly Call[] = run.calls.map((c) =>
-    c.status === 'intended' ? { ...c, status: 'settled', outcome: refused('not_started') } : c,
+  const settled = open.map(
+    (c) => ({ position: c.position, status: 'settled', outcome: refused(whyNot(c, reason)) }) satisfies SettledCall,
   )
-  const settledNow: SettledCall[] = open.map((c) => ({
-    position: c.position,
-    status: 'settled',
-    outcome: refused('not_started'),
-  }))
-  const firstSeq = run.messageSeq + 1
-  const answers = toolMessages(run, calls, firstSeq)
-  const pending = open.filter((c) => c.confirmation && ['pending', 'approved'].includes(c.confirmation.status))
-  const closed = pending.map((c) => ({
-    id: c.confirmation?.id ?? '',
-    status: reason === 'confirmation_expired' ? ('expired' as const) : ('superseded' as const),
-  }))
-
-  const held = run.reserved.tokens > 0 || run.reserved.cost > 0
-  // whoever was lost with this reservation may have used it: that is billed, everything else goes back
-  const lost = run.lost && held
-  const billed =
-    held && writes.ledger === null
-      ? bill(run, {
-          kind: lost ? 'recovery' : 'close',
-          ...(lost ? { spent: settleLost(run) } : {}),
-          released: run.reserved,
-        })
-      : { run, ledger: writes.ledger }
-  const status = END_REASONS[reason].status
-  const lastMessage = answers.at(-1)?.seq ?? run.messageSeq
-  const told: NewEvent[] = []
-  if (closed.length > 0) {
-    told.push({
-      seq: run.eventSeq + 1,
-      type: 'confirmation_closed',
-      body: { confirmations: closed.map((c) => ({ id: c.id, outcome: c.status })) },
-    })
-  }
-  told.push({ seq: run.eventSeq + told.length + 1, type: 'run_ended', body: { status, reason, message: lastMessage } })
+  const outcomes = new Map(settled.map((s) => [s.position, s.outcome]))
+  const answered = answerCalls(
+    run,
+    run.calls.map((c) => ({ ...c, outcome: outcomes.get(c.position) ?? c.outcome })),
+  )
+  const closed = closing(open, reason === 'confirmation_expired' ? 'expired' : 'superseded')
+  const billed = release(answered.run, writes.ledger)
+  const { status } = END_REASONS[reason]
+  const done = doneOf(run).map((d) => ({ ...d }))
+  const told: Omit<NewEvent, 'seq'>[] = [
+    ...(closed.length > 0
+      ? [
+          {
+            type: 'confirmation_closed' as const,
+            body: { confirmations: closed.map((c) => ({ id: c.id, outcome: c.status })) },
+          },
+        ]
+      : []),
+    { type: 'run_ended', body: { status, reason, message: billed.run.messageSeq, done } },
+  ]
   return {
     run: {
       ...billed.run,
@@ -60,18 +47,40 @@ export function endRun(run: Run, reason: EndReason, writes: Writes): Moved {
       phase: 'finalizing',
       attempts: 0,
       lost: false,
-      calls: [],
-      messageSeq: lastMessage,
       eventSeq: run.eventSeq + told.length,
       end: reason,
     },
     writes: {
       ...writes,
       ledger: billed.ledger,
-      messages: [...writes.messages, ...answers],
-      settled: [...writes.settled, ...settledNow],
+      messages: [...writes.messages, ...answered.messages],
+      settled: [...writes.settled, ...settled],
       closed: [...writes.closed, ...closed],
-      events: [...writes.events, ...told],
+      events: [...writes.events, ...told.map((e, i) => ({ ...e, seq: run.eventSeq + 1 + i }))],
     },
   }
+}
+
+function whyNot(call: Call, reason: EndReason): FaultCode {
+  if (call.confirmation?.status === 'rejected') return 'confirmation_rejected'
+  return call.confirmation && reason === 'confirmation_expired' ? 'confirmation_expired' : 'not_started'
+}
+
+/** Whoever was lost with the reservation may have used it: that is billed. Everything else goes back. */
+function release(run: Run, ledger: LedgerEntry | null): { readonly run: Run; readonly ledger: LedgerEntry | null } {
+  if (run.reserved.tokens === 0 && run.reserved.cost === 0) return { run, ledger }
+  const lost = run.lost ? { kind: 'recovery' as const, spent: settleLost(run) } : { kind: 'close' as const }
+  const closing = bill(run, { ...lost, released: run.reserved })
+  return { run: closing.run, ledger: joined(ledger, closing.ledger) }
+}
+
+/** B4: what the run has done to the world. The open step's calls are the last of `past`, not yet with their outcome. */
+function doneOf(run: Run): readonly Place[] {
+  const earlier = run.past.slice(0, run.past.length - run.calls.length)
+  return [
+    ...earlier.flatMap((p) => (p.effect && p.error === null ? [p.effect] : [])),
+    ...run.calls.flatMap((c) =>
+      c.level !== 'read' && c.outcome?.ok ? [{ step: run.step, position: c.position, tool: c.tool }] : [],
+    ),
+  ]
 }

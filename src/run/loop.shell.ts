@@ -10,6 +10,7 @@ import type { Lease } from '../journal/lease.store.ts'
 import { actorOfRun } from '../request/actor.ts'
 import { act, type Acting } from './act.shell.ts'
 import type { Agent } from './agent.ts'
+import { MOST_CONFLICTS } from './loops.ts'
 import { step } from './machine.ts'
 import { next } from './next.ts'
 import type { Report } from './report.ts'
@@ -23,9 +24,6 @@ export interface Driving extends Acting {
   /** Told after each commit, so that streams in this process need not wait for their next look. */
   readonly committed: (run: Run) => void
 }
-
-/** A commit that loses this often to others is no race any more but a fault of ours. */
-const MOST_CONFLICTS = 16
 
 /**
  * Drives one claimed run until it rests: final, parked, handed back, or lost to another worker. `signal` aborts when the

@@ -9,12 +9,13 @@
  * The full table of statuses and reports is printed into docs/design/run-table.md by its test.
  */
 import { absorbAnswer, absorbFailure } from './answer.ts'
+import { absorbDecision, absorbPlans } from './confirm.ts'
 import { endRun } from './end.ts'
 import { park, parkForPeople } from './park.ts'
 import type { Report } from './report.ts'
-import { absorbPlans, absorbSettlements, absorbUnknown, resolveUnknown } from './settle.ts'
+import { absorbSettlements, absorbUnknown, resolveUnknown } from './settle.ts'
 import { absorbReservation } from './spend.ts'
-import { END_OF_CANCEL } from './reasons.ts'
+import { END_OF_CANCEL, END_REASONS, type EndReason } from './reasons.ts'
 import { isFinal, type Run } from './state.ts'
 import { type Moved, NOTHING, type NewEvent } from './writes.ts'
 
@@ -41,9 +42,16 @@ function move(run: Run, report: Report): Moved | null {
 }
 
 function moveQueued(run: Run, report: Report): Moved | null {
-  if (report.kind === 'claimed') return { run: { ...run, status: 'running' }, writes: NOTHING }
-  if (report.kind === 'cancel_requested') return cancelIdle(run, report.cause)
-  return null
+  switch (report.kind) {
+    case 'claimed':
+      return { run: { ...run, status: 'running' }, writes: NOTHING }
+    case 'confirmation_decided':
+      return absorbDecision(run, report)
+    case 'cancel_requested':
+      return cancelIdle(run, report.cause)
+    default:
+      return null
+  }
 }
 
 function moveWaiting(run: Run, report: Report): Moved | null {
@@ -51,12 +59,11 @@ function moveWaiting(run: Run, report: Report): Moved | null {
     case 'claimed':
       return { run: { ...run, status: 'running', wait: null }, writes: NOTHING }
     case 'confirmation_decided':
-      if (run.wait !== 'confirmation') return null
-      return { run: { ...run, status: 'queued', wait: null, calls: decideCall(run, report) }, writes: NOTHING }
+      return absorbDecision(run, report)
     case 'plan_stale':
       return run.wait === 'confirmation' ? supersede(run, report.position) : null
     case 'unknown_resolved':
-      return run.wait === 'unknown_effect' ? resolveUnknown(run, report) : null
+      return resolveUnknown(run, report)
     case 'cancel_requested':
       return cancelIdle(run, report.cause)
     default:
@@ -69,29 +76,33 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'reserved':
       return absorbReservation(run)
     case 'model_answered':
-      return absorbAnswer(run, report)
+      return isPaid(run) ? absorbAnswer(run, report) : null
     case 'model_failed':
-      return absorbFailure(run, report)
+      return isPaid(run) ? absorbFailure(run, report) : null
     case 'calls_planned':
       return absorbPlans(run, report)
     case 'calls_settled':
       return absorbSettlements(run, report.calls)
     case 'effect_started':
-      return { run: { ...run, phase: 'tool_running', eventSeq: run.eventSeq + 1, calls: startCall(run, report.position) }, writes: NOTHING }
+      return absorbStart(run, report.position)
     case 'effect_unknown':
       return absorbUnknown(run, report.position)
     case 'probe_later':
-      return park(run, 'timer', report.ms)
+      return run.calls.some((c) => c.status === 'started') ? park(run, 'timer', report.ms) : null
     case 'parked':
-      return parkForPeople(run)
+      return hasOpenCalls(run) ? parkForPeople(run) : null
     case 'confirmation_decided':
-      return { run: { ...run, calls: decideCall(run, report) }, writes: NOTHING }
+      return absorbDecision(run, report)
     case 'cancel_requested':
-      return { run: { ...run, cancel: run.cancel ?? report.cause }, writes: NOTHING }
+      return run.cancel ? null : { run: { ...run, cancel: report.cause, eventSeq: run.eventSeq + 1 }, writes: NOTHING }
     case 'lease_lost':
-      return { run: { ...run, status: 'queued', attempts: run.attempts + 1 }, writes: NOTHING }
+      // who was lost while no call was open may have been asking the model
+      return {
+        run: { ...run, status: 'queued', attempts: run.attempts + 1, lost: run.calls.length === 0 },
+        writes: NOTHING,
+      }
     case 'ended':
-      return endRun(run, report.reason, NOTHING)
+      return mayEnd(run, report.reason) ? endRun(run, report.reason, NOTHING) : null
     case 'claimed':
     case 'plan_stale':
     case 'unknown_resolved':
@@ -101,23 +112,42 @@ function moveRunning(run: Run, report: Report): Moved | null {
   }
 }
 
+/** Only for a model call whose money is held can there be an answer. */
+const isPaid = (run: Run): boolean => run.calls.length === 0 && run.reserved.tokens > 0 && !run.lost
+
+const hasOpenCalls = (run: Run): boolean => run.calls.some((c) => c.status === 'intended' || c.status === 'unknown')
+
+const isUnsettled = (run: Run): boolean => run.calls.some((c) => c.status === 'unknown' || c.status === 'started')
+
+/** Success is found in what the model or a tool did, never claimed; and no run ends beside an effect whose outcome is open. */
+const mayEnd = (run: Run, reason: EndReason): boolean => END_REASONS[reason].status !== 'succeeded' && !isUnsettled(run)
+
+/** COMMIT S has committed it, with the same conditions: one effect at a time, approved, not canceled, beside nothing unknown. */
+function absorbStart(run: Run, position: number): Moved | null {
+  const call = run.calls.find((c) => c.position === position)
+  const others = run.calls.filter((c) => c !== call)
+  if (!call || call.level === 'read' || run.cancel) return null
+  if (others.some((c) => c.status === 'started' || c.status === 'unknown')) return null
+  const approved = call.approval === 'auto' || call.confirmation?.status === 'approved'
+  if (call.status !== 'started' && !(call.status === 'intended' && approved)) return null
+  const confirmation: typeof call.confirmation = call.confirmation && { ...call.confirmation, status: 'consumed' }
+  const started: typeof call = { ...call, status: 'started', attempt: call.attempt + 1, startedMs: 0, confirmation }
+  const calls = run.calls.map((c) => (c === call ? started : c))
+  return { run: { ...run, phase: 'tool_running', eventSeq: run.eventSeq + 1, calls }, writes: NOTHING }
+}
+
 /** An idle run with an effect of unknown outcome keeps waiting for it: canceling cannot make it unhappen (J7). */
-function cancelIdle(run: Run, cause: NonNullable<Run['cancel']>): Moved {
-  const marked: Run = { ...run, cancel: run.cancel ?? cause }
-  const unsettled = run.calls.some((c) => c.status === 'unknown' || c.status === 'started')
-  if (!unsettled) return endRun(marked, END_OF_CANCEL[cause], NOTHING)
+function cancelIdle(run: Run, cause: NonNullable<Run['cancel']>): Moved | null {
+  const first = run.cancel ?? cause
+  if (!isUnsettled(run)) return endRun({ ...run, cancel: first }, END_OF_CANCEL[first], NOTHING)
+  if (run.cancel) return null
   const told: NewEvent = { seq: run.eventSeq + 1, type: 'cancel_requested', body: { cause } }
-  return { run: { ...marked, eventSeq: told.seq }, writes: { ...NOTHING, events: [told] } }
+  // only an operator ends the wait for what nobody can tell; every other wait is over
+  const dueMs = run.wait === 'unknown_effect' ? null : 0
+  return { run: { ...run, cancel: cause, eventSeq: told.seq }, writes: { ...NOTHING, events: [told], dueMs } }
 }
 
-function decideCall(run: Run, report: { readonly position: number; readonly approved: boolean }): Run['calls'] {
-  return run.calls.map((c) =>
-    c.position === report.position && c.confirmation
-      ? { ...c, confirmation: { ...c.confirmation, status: report.approved ? 'approved' : 'rejected' } }
-      : c,
-  )
-}
-
+/** J12: nobody can agree to this plan any more; the model is told and may plan again. */
 function supersede(run: Run, position: number): Moved | null {
   const id = run.calls.find((c) => c.position === position)?.confirmation?.id
   if (id === undefined) return null
@@ -128,8 +158,3 @@ function supersede(run: Run, position: number): Moved | null {
     writes: { ...NOTHING, closed: [{ id, status: 'superseded' }], events: [told] },
   }
 }
-
-const startCall = (run: Run, position: number): Run['calls'] =>
-  run.calls.map((c) =>
-    c.position === position ? { ...c, status: 'started', attempt: c.attempt + 1, startedMs: 0 } : c,
-  )

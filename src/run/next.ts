@@ -6,6 +6,7 @@
  * J7  what has started is settled even when the run is canceled; what has not started never starts
  */
 import type { FaultCode } from '../kernel/fault.ts'
+import { isStop } from './breaker.ts'
 import { heldReservation, type Reservation, reserve } from './budget.ts'
 import { END_OF_CANCEL, type EndReason } from './reasons.ts'
 import type { Call, Run } from './state.ts'
@@ -27,19 +28,20 @@ export type Action =
 /** `leftMs`: milliseconds until the deadline of the run. */
 export function next(run: Run, leftMs: number): Action {
   if (run.status !== 'running') return { do: 'rest' }
-  const exhausted = run.attempts > run.limits.attempts
+  const exhausted = run.attempts >= run.limits.attempts
   const started = run.calls.find((c) => c.status === 'started')
   if (started) return exhausted ? { do: 'give_up', call: started } : { do: 'recover', call: started }
   if (run.calls.some((c) => c.status === 'unknown')) return { do: 'park' }
-  if (exhausted) return { do: 'end', reason: 'attempts_exhausted' }
   if (run.cancel) return { do: 'end', reason: END_OF_CANCEL[run.cancel] }
   if (leftMs <= 0) return { do: 'end', reason: 'deadline' }
+  if (exhausted) return { do: 'end', reason: 'attempts_exhausted' }
   return run.calls.length > 0 ? nextOfCalls(run) : nextModelCall(run)
 }
 
 function nextOfCalls(run: Run): Action {
   const open = run.calls.filter((c) => c.status === 'intended')
   if (open.length === 0) return { do: 'finish_step' }
+  if (run.calls.some(isStop)) return { do: 'end', reason: 'stopped_by_tool' }
   const decided = (...statuses: string[]) =>
     open.filter((c) => c.confirmation && statuses.includes(c.confirmation.status))
 

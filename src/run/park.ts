@@ -11,9 +11,14 @@ export function park(run: Run, reason: WaitReason, dueMs: number | null, writes:
   }
 }
 
-/** What nobody can tell comes before what somebody may decide: approving must not run beside an unknown effect. */
+/**
+ * What nobody can tell comes before what somebody may decide: approving must not run beside an unknown effect. A run
+ * that has been decided on or canceled since does not lie down: nobody would wake it again.
+ */
 export function parkForPeople(run: Run, writes: Writes = NOTHING): Moved {
   if (run.calls.some((c) => c.status === 'unknown')) return park(run, 'unknown_effect', null, writes)
-  const times = run.calls.flatMap((c) => (c.status === 'intended' && c.confirmation ? [c.confirmation.leftMs] : []))
+  const open = run.calls.filter((c) => c.status === 'intended')
+  const times = open.flatMap((c) => (c.confirmation?.status === 'pending' ? [c.confirmation.leftMs] : []))
+  if (run.cancel || times.length === 0 || times.length < open.length) return { run, writes }
   return park(run, 'confirmation', Math.max(0, Math.min(...times)), writes)
 }

@@ -38,7 +38,7 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
   if (verdict.approval === 'refused' || !contract || !read?.ok) {
     const because = verdict.approval === 'refused' ? verdict.because : 'invalid_arguments'
     const error = because === 'invalid_arguments' && read && !read.ok ? read.error : envelope(because)
-    const hash = hashBytes(`${asked.name}\n${asked.arguments}`)
+    const hash = contract && read?.ok ? fingerprintOf(contract, read) : hashBytes(`${asked.name}\n${asked.arguments}`)
     return {
       ...base,
       tool: contract?.name ?? 'unknown',
@@ -78,6 +78,8 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
 
 /** What the breaker compares: the arguments without the fields that the contract calls volatile. */
 function fingerprintOf(contract: Contract, read: Extract<ArgumentsRead, { ok: true }>): string {
-  const kept = Object.fromEntries(Object.entries(read.input).filter(([field]) => !contract.breaker.ignore.includes(field)))
+  const kept = Object.fromEntries(
+    Object.entries(read.input).filter(([field]) => !contract.breaker.ignore.includes(field)),
+  )
   return hashJson({ tool: contract.name, input: kept })
 }

@@ -5,7 +5,7 @@ import type { FaultCode } from '../kernel/fault.ts'
 import type { ModelCall } from '../model/port.ts'
 import type { Json, ToolOutcome } from '../tool/contract.ts'
 import type { Call, Run } from './state.ts'
-import type { NewMessage } from './writes.ts'
+import type { NewMessage, Writes } from './writes.ts'
 
 // A provider wraps each message in a few tokens of its own.
 const WRAPPING_TOKENS = 4
@@ -14,8 +14,18 @@ export const tokensOf = (text: string): number => estimateTokens(text) + WRAPPIN
 
 export const refused = (code: FaultCode): ToolOutcome => ({ ok: false, error: envelope(code) })
 
+/**
+ * The confirmations that end with these calls. One that expired says so; it may be a decision that was not used in time,
+ * which the row does not know yet.
+ */
+export const closing = (calls: readonly Call[], as: 'expired' | 'superseded'): Writes['closed'] =>
+  calls.flatMap(({ confirmation: c }) => {
+    if (!c || !['pending', 'approved', 'expired'].includes(c.status)) return []
+    return [{ id: c.id, status: c.status === 'expired' ? 'expired' : as }]
+  })
+
 /** The tool messages of a step, in call order, whatever order the calls ended in (I7). Open calls are answered as not started. */
-export function toolMessages(run: Run, calls: readonly Call[], firstSeq: number): NewMessage[] {
+function toolMessages(run: Run, calls: readonly Call[], firstSeq: number): NewMessage[] {
   return calls.map((call, i) => {
     const text = messageText(call.outcome ?? refused(call.status === 'intended' ? 'not_started' : 'unknown_outcome'))
     return {
@@ -54,5 +64,29 @@ export function assistantMessage(run: Run, said: Said): NewMessage {
     origin: { kind: 'model', step: run.step },
     partial: said.partial,
     tokens: said.tokens,
+  }
+}
+
+/**
+ * The step's calls are answered: their messages, and the run that has read them. What a tool said is not trusted, so the
+ * run is not from here on (I9).
+ */
+export function answerCalls(
+  run: Run,
+  calls: readonly Call[],
+): { readonly run: Run; readonly messages: readonly NewMessage[] } {
+  const first = calls[0]
+  if (!first) return { run, messages: [] }
+  const messages = toolMessages(run, calls, run.messageSeq + 1)
+  return {
+    run: {
+      ...run,
+      calls: [],
+      messageSeq: run.messageSeq + messages.length,
+      promptTokens: run.promptTokens + messages.reduce((sum, m) => sum + m.tokens, 0),
+      integrity: 'untrusted',
+      watermarkFrom: run.watermarkFrom ?? `${run.step}/${first.position}`,
+    },
+    messages,
   }
 }

@@ -8,7 +8,7 @@ import type { Labels } from '../kernel/labels.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { Sealer } from '../db/seal.ts'
 import type { Agent } from './agent.ts'
-import { DEFAULT_BREAKER, errorHash } from './breaker.ts'
+import { DEFAULT_BREAKER, pastOf } from './breaker.ts'
 import { hashBody } from './encode.ts'
 import type { Call, CallConfirmation, PastCall, Run, RunKey } from './state.ts'
 import type { MessageBody } from './writes.ts'
@@ -195,5 +195,5 @@ export const stopsOf = (contract: Contract | undefined): readonly string[] =>
 
 function readPast(e: EffectRow, open: (s: string) => unknown): PastCall {
   const outcome = e.result !== null && e.errorCode !== null ? (open(e.result) as ToolOutcome) : null
-  return { fingerprint: e.fingerprint, error: errorHash({ tool: e.tool, outcome }), outcome }
+  return pastOf(e.step, { ...e, outcome })
 }

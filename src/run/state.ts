@@ -81,12 +81,21 @@ export interface Call {
   readonly outcome: ToolOutcome | null
 }
 
-/** What the breaker remembers of earlier calls of the run, in order. */
+/** Where an effect above `read` stands: what the end of a run lists (B4). */
+export interface Place {
+  readonly step: number
+  readonly position: number
+  readonly tool: string
+}
+
+/** What a run remembers of its calls, in order, those of the open step included. */
 export interface PastCall {
   readonly fingerprint: string
   /** Hash of the stored error; null when the call succeeded or is open. */
   readonly error: string | null
   readonly outcome: ToolOutcome | null
+  /** Null for a read. */
+  readonly effect: Place | null
 }
 
 /** What the agent's release says and the machine obeys. */
@@ -118,7 +127,7 @@ export interface Run {
   readonly eventSeq: number
   readonly messageSeq: number
   readonly epoch: number
-  /** How often a worker was lost since the last progress. */
+  /** How often a worker was lost since the last progress; at `limits.attempts` nobody tries again. */
   readonly attempts: number
   /** The worker before was lost and may have called the model; its reservation is not ours to spend. */
   readonly lost: boolean

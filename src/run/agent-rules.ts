@@ -1,0 +1,91 @@
+/** The consistency rules of an agent's release, one per entry: when it is broken, and the line that mends it. */
+import { isPrice } from '../model/price.ts'
+import { type Problem, problem } from '../tool/problem.ts'
+import type { AgentSpec, BudgetSpec } from './agent-spec.ts'
+
+type Rule = readonly [broken: boolean, code: string, path: string, cause: string, fix: string]
+
+const NAME = /^[a-z][a-z0-9_-]{0,62}$/
+/** A month: what waits longer belongs into a new run. */
+const MOST_SECONDS = 30 * 24 * 3600
+/** In micro-cents still a safe integer, with room for sums. */
+const MOST_CENTS = 1e9
+
+const LINES: Readonly<Record<keyof AgentSpec, true>> = {
+  model: true,
+  instructions: true,
+  tools: true,
+  budget: true,
+  onMessage: true,
+  onReject: true,
+  final: true,
+  attempts: true,
+}
+const BUDGET_LINES: Readonly<Record<keyof BudgetSpec, true>> = {
+  steps: true,
+  toolCalls: true,
+  tokens: true,
+  costCents: true,
+  seconds: true,
+}
+const BUDGET = '`budget: { steps: 8, toolCalls: 4, tokens: 20_000, costCents: 25, seconds: 120 }`.'
+
+const isWhole = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && (value as number) >= least
+const isBetween = (value: unknown, above: number, most: number): boolean =>
+  typeof value === 'number' && value > above && value <= most
+const oneOf = (value: unknown, ...values: readonly string[]): boolean =>
+  value === undefined || values.includes(value as string)
+
+/** Everything that is wrong with an agent. JavaScript has no compiler, so the lines are looked at too. */
+export function agentProblems(name: string, spec: AgentSpec): readonly Problem[] {
+  const unknown = [...unknownLines(spec, LINES, ''), ...unknownLines(spec.budget, BUDGET_LINES, '/budget')]
+  const rules = [...agentRules(name, spec), ...modelRules(spec), ...budgetRules(spec.budget)]
+  return [...unknown, ...rules.filter(([isBroken]) => isBroken).map(([, ...rest]) => problem(...rest))]
+}
+
+function unknownLines(given: object | undefined, lines: object, path: string): Problem[] {
+  return Object.keys(given ?? {})
+    .filter((line) => !Object.hasOwn(lines, line))
+    .map((line) =>
+      problem(
+        'line_unknown',
+        `${path}/${line}`,
+        'There is no such line.',
+        `remove \`${line}\` or correct its spelling.`,
+      ),
+    )
+}
+
+// biome-ignore format: a table is read by its rows
+const agentRules = (name: string, s: AgentSpec): Rule[] => [
+  [!NAME.test(name), 'name_illegal', '/name', 'A name is lower-case letters, digits, `-` and `_`, and begins with a letter.', "`agent('support', { … })`."],
+  [s.instructions !== undefined && typeof s.instructions !== 'string', 'instructions_illegal', '/instructions', 'The rules for the model are one text.', "`instructions: 'Answer in one sentence.'`."],
+  [s.tools !== undefined && !Array.isArray(s.tools), 'tools_illegal', '/tools', 'The tools are a list of contracts.', '`tools: [refund]`.'],
+  [!oneOf(s.onMessage, 'queue', 'replace', 'reject'), 'on_message_illegal', '/onMessage', 'What a new message does is one of three.', "`onMessage: 'queue'`, `'replace'` or `'reject'`."],
+  [!oneOf(s.onReject, 'observe', 'end'), 'on_reject_illegal', '/onReject', 'What a rejection does is one of two.', "`onReject: 'observe'` or `'end'`."],
+  [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
+]
+
+// biome-ignore format: a table is read by its rows
+function modelRules({ model }: AgentSpec): Rule[] {
+  if (!model?.id || typeof model.stream !== 'function')
+    return [[true, 'model_missing', '/model', 'An agent needs a model.', "`model: scripted('refund-demo')`."]]
+  return [
+    [!isWhole(model.contextTokens, 1), 'model_window_illegal', '/model/contextTokens', 'The window of the model is not a whole number of tokens.', '`contextTokens: 128_000`.'],
+    [!isWhole(model.maxOutputTokens, 1), 'model_output_illegal', '/model/maxOutputTokens', 'The longest answer is not a whole number of tokens.', '`maxOutputTokens: 4_096`.'],
+    [model.price !== null && !isPrice(model.price), 'model_price_illegal', '/model/price', 'A price is two numbers of cents per million tokens, or null when it is unknown.', '`price: { inputCentsPerMillion: 15, outputCentsPerMillion: 60 }`.'],
+  ]
+}
+
+// biome-ignore format: a table is read by its rows
+function budgetRules(budget: BudgetSpec | undefined): Rule[] {
+  if (typeof budget !== 'object' || budget === null)
+    return [[true, 'budget_missing', '/budget', 'An agent without a budget has no end.', BUDGET]]
+  return [
+    [!isWhole(budget.steps, 1), 'steps_illegal', '/budget/steps', 'The number of model calls is not a whole number from 1.', '`steps: 8`.'],
+    [!isWhole(budget.toolCalls, 0), 'tool_calls_illegal', '/budget/toolCalls', 'The number of tool calls is not a whole number from 0.', '`toolCalls: 4`.'],
+    [!isWhole(budget.tokens, 1), 'tokens_illegal', '/budget/tokens', 'The number of tokens is not a whole number from 1.', '`tokens: 20_000`.'],
+    [budget.costCents !== 0 && !isBetween(budget.costCents, 0, MOST_CENTS), 'cost_illegal', '/budget/costCents', 'The cost is not a number of cents from 0 to a billion.', '`costCents: 25`.'],
+    [!isBetween(budget.seconds, 0, MOST_SECONDS), 'seconds_illegal', '/budget/seconds', 'The time is not a number of seconds, above 0 and at most 30 days.', '`seconds: 120`.'],
+  ]
+}

@@ -1,0 +1,30 @@
+import type { Model } from '../model/port.ts'
+import type { Contract } from '../tool/contract.ts'
+import type { CompiledSchema } from '../tool/schema.ts'
+
+/** Limits of one run, as a product writes them. Each is a wall: there is no last step beyond it (B1). */
+export interface BudgetSpec {
+  /** Model calls. */
+  readonly steps: number
+  readonly toolCalls: number
+  readonly tokens: number
+  readonly costCents: number
+  /** From the message to the end, waiting included. */
+  readonly seconds: number
+}
+
+export interface AgentSpec {
+  readonly model: Model
+  /** Rules for the model; never cut from the context. */
+  readonly instructions?: string
+  readonly tools?: readonly Contract[]
+  readonly budget: BudgetSpec
+  /** What a new message does to a run that is still active in its conversation; default `queue`. */
+  readonly onMessage?: 'queue' | 'replace' | 'reject'
+  /** What a rejected confirmation does; default `observe`: the model is told and goes on. */
+  readonly onReject?: 'observe' | 'end'
+  /** A JSON Schema, or a Standard Schema, that the final answer must match as JSON. */
+  readonly final?: CompiledSchema
+  /** How many workers may try a run without progress before it ends; default 5. */
+  readonly attempts?: number
+}
