@@ -7,6 +7,8 @@ set local role plimsoll_owner;
 
 -- a token names the key that it was made with, and dies with it
 create unique index credential_id on plimsoll.credential (tenant_id, id);
+-- COMMIT S counts the attempts of an effect, so it must see the count
+grant select (attempt) on plimsoll.effect to plimsoll_step;
 
 reset role;
 set local role plimsoll_step;

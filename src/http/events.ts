@@ -24,7 +24,6 @@ const RETRY_LATER_MS = 5_000
 /** The open streams of a process. */
 export interface Streams {
   readonly open: () => number
-  readonly dropped: () => number
   /** @throws Fault `stream_limit` */
   enter(tenant: string, leave: () => void): () => void
   /** Ends all of them; each client knows the last event that it has. */
@@ -34,19 +33,15 @@ export interface Streams {
 export function streams(most: number): Streams {
   const inside = new Map<() => void, string>()
   let isClosed = false
-  let dropped = 0
   return {
     open: () => inside.size,
-    dropped: () => dropped,
     enter(tenant, leave) {
       const ofTenant = [...inside.values()].filter((one) => one === tenant).length
       // one tenant alone cannot take the last places of the others
       if (isClosed || inside.size >= most || ofTenant >= Math.ceil(most * 0.75))
         throw new Fault('stream_limit', undefined, { retryAfterMs: RETRY_LATER_MS })
       inside.set(leave, tenant)
-      return () => {
-        if (inside.delete(leave) && isClosed) dropped += 1
-      }
+      return () => void inside.delete(leave)
     },
     close() {
       isClosed = true
