@@ -2,24 +2,38 @@
  * The composition root: the one file that knows every part. Nothing is decided here.
  */
 import type { Db } from './db/port.ts'
+import { storeReady } from './db/ready.ts'
 import { plainSealer, type Sealer } from './db/seal.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
 import type { Clock } from './kernel/clock.ts'
 import { type FaultHook, noFaults } from './kernel/faultpoint.ts'
-import type { Ids, RunId } from './kernel/ids.ts'
+import type { FaultCode } from './kernel/fault.ts'
+import type { Ids, RunId, SessionId } from './kernel/ids.ts'
 import type { Random } from './kernel/random.ts'
 import type { Actor } from './kernel/scope.ts'
 import { systemClock, systemIds, systemRandom } from './kernel/system.shell.ts'
+import { scopeOf } from './request/actor.ts'
+import { type CredentialStore, credentialStore, type NewKey } from './request/credential.store.ts'
+import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
+import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
+import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Authorize } from './run/act.shell.ts'
 import type { Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation, resolveEffect } from './run/decide.shell.ts'
+import { type Reads, readsOf } from './run/reads.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
+import { closeConversation, openConversation } from './run/talk.shell.ts'
+import { viewStore } from './run/view.store.ts'
 import { startWorker, type Worker, type WorkerOptions } from './run/worker.shell.ts'
+import { sessionStore } from './session/session.store.ts'
+import { type Deltas, deltas } from './stream/deltas.shell.ts'
+import { type EventStore, eventStore } from './stream/event.store.ts'
+import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
 
 export interface RuntimeOptions {
@@ -47,6 +61,24 @@ export interface Runtime {
   readonly runs: RunStore
   readonly effects: EffectStore
   readonly confirmations: ConfirmationStore
+  readonly credentials: CredentialStore
+  readonly events: EventStore
+  readonly deltas: Deltas
+  /** What a caller may look at. */
+  readonly reads: Reads
+  /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
+  door(secret: string): Door
+  createKey(key: NewKey): Promise<MadeKey>
+  /** Does a request with an idempotency key once. */
+  once(caller: Caller, request: Omit<OnceRequest, 'caller'>, perform: (claim: { readonly taken: boolean }) => Promise<Performed>, stored?: readonly FaultCode[]): Promise<Once>
+  /** Follows a run that the caller may read; see `reads.run`. */
+  follow(actor: Actor, request: FollowRequest): AsyncGenerator<StreamItem>
+  /** Durable events of a run that the caller may read, with the answers they committed. */
+  eventsAfter(actor: Actor, run: RunId, page: { readonly after: number; readonly limit: number }): Promise<readonly EventItem[]>
+  /** Null when the store answers and its schema is ours. */
+  ready(): Promise<'unreachable' | 'schema' | null>
+  openConversation(actor: Actor, agent: string): Promise<SessionId>
+  closeConversation(actor: Actor, session: SessionId, version: number | null): Promise<number>
   submit(actor: Actor, request: SubmitRequest): Promise<SubmitResult>
   decide(actor: Actor, request: DecideRequest): Promise<ConfirmationView>
   cancel(actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run>
@@ -67,6 +99,13 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const confirmations = confirmationStore(db, sealer)
   const workers = new Set<Worker>()
   const listeners = hub()
+  const credentials = credentialStore(db)
+  const idempotency = idempotencyStore(db, sealer)
+  const sessions = sessionStore(db, sealer)
+  const events = eventStore(db, sealer)
+  const spoken = deltas({ events, hub: listeners, clock })
+  const reads = readsOf({ sessions, views: viewStore(db), confirmations })
+  const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, confirmations, sealer, ids, clock, agents }
   const wake = () => {
     for (const worker of workers) worker.wake()
@@ -83,6 +122,19 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     runs,
     effects,
     confirmations,
+    credentials,
+    events,
+    deltas: spoken,
+    reads,
+    door: (secret) => openDoor({ credentials, clock, random }, secret),
+    createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
+    once: (caller, request, perform, stored) =>
+      once({ idempotency, random }, scopeOf(caller.actor), { ...request, caller: caller.id }, perform, stored),
+    follow: (actor, request) => follow({ events, hub: listeners, deltas: spoken, clock }, scopeOf(actor), request),
+    eventsAfter: (actor, run, page) => eventsAfter(events, scopeOf(actor), { ...page, run, operator: false }),
+    ready: () => storeReady(db),
+    openConversation: (actor, agent) => openConversation(talking, actor, agent),
+    closeConversation: (actor, session, version) => closeConversation(talking, actor, session, version),
     async submit(actor, request) {
       const done = await submitMessage(outside, actor, request)
       wake()
@@ -121,8 +173,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           random,
           fault: options.fault ?? noFaults,
           authorize: options.authorize ?? (() => true),
-          delta: () => {},
-          committed: (run) => {
+          delta: (run, attempt, part) => {
+            if (part.kind === 'text') spoken.said(run, attempt, part.delta)
+          },
+          committed(run) {
+            spoken.committed(run)
             listeners.notify(run.key.run)
             options.observe?.(run)
           },

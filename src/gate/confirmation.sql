@@ -3,7 +3,7 @@ select n as "n!", outcome as "outcome!", status as "status?", version as "versio
 from plimsoll.decide(:decisions::jsonb, :keys::text[]);
 
 -- name: confirmation
-select c.id, c.run_id as run, c.session_id as session, c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
+select c.id, c.run_id as run, c.session_id as session, c.user_id as "user", c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
   case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status!",
   c.params_hash as "paramsHash", c.resource, c.resource_version as "resourceVersion", c.plan, c.confirmers,
   c.decided_by as "decidedBy", (extract(epoch from c.created_at) * 1000)::int8 as "createdAt!",
@@ -12,7 +12,7 @@ from plimsoll.confirmation c where c.tenant_id = :tenant::text and c.id = :confi
 
 -- name: inbox
 -- open confirmations that this user may decide, oldest first; `after` is the id of the last one seen, '' filters nothing
-select c.id, c.run_id as run, c.session_id as session, c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
+select c.id, c.run_id as run, c.session_id as session, c.user_id as "user", c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
   case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status!",
   c.params_hash as "paramsHash", c.resource, c.resource_version as "resourceVersion", c.plan, c.confirmers,
   c.decided_by as "decidedBy", (extract(epoch from c.created_at) * 1000)::int8 as "createdAt!",

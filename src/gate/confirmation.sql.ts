@@ -26,6 +26,7 @@ export interface ConfirmationRow {
   readonly id: string
   readonly run: string
   readonly session: string
+  readonly user: string
   readonly step: number
   readonly position: number
   readonly tool: string
@@ -43,8 +44,8 @@ export interface ConfirmationRow {
   readonly expiresAt: number
 }
 export const confirmation: Statement<ConfirmationParams, ConfirmationRow> = {
-  name: 'confirmation_confirmation_56ae9743',
-  text: `select c.id, c.run_id as run, c.session_id as session, c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
+  name: 'confirmation_confirmation_c3c47696',
+  text: `select c.id, c.run_id as run, c.session_id as session, c.user_id as "user", c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
   case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status",
   c.params_hash as "paramsHash", c.resource, c.resource_version as "resourceVersion", c.plan, c.confirmers,
   c.decided_by as "decidedBy", (extract(epoch from c.created_at) * 1000)::int8 as "createdAt",
@@ -64,6 +65,7 @@ export interface InboxRow {
   readonly id: string
   readonly run: string
   readonly session: string
+  readonly user: string
   readonly step: number
   readonly position: number
   readonly tool: string
@@ -84,8 +86,8 @@ export interface InboxRow {
  * open confirmations that this user may decide, oldest first; `after` is the id of the last one seen, '' filters nothing
  */
 export const inbox: Statement<InboxParams, InboxRow> = {
-  name: 'confirmation_inbox_d68eb433',
-  text: `select c.id, c.run_id as run, c.session_id as session, c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
+  name: 'confirmation_inbox_f33ae1ce',
+  text: `select c.id, c.run_id as run, c.session_id as session, c.user_id as "user", c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
   case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status",
   c.params_hash as "paramsHash", c.resource, c.resource_version as "resourceVersion", c.plan, c.confirmers,
   c.decided_by as "decidedBy", (extract(epoch from c.created_at) * 1000)::int8 as "createdAt",

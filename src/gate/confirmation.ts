@@ -6,6 +6,8 @@ export interface ConfirmationView {
   readonly id: ConfirmationId
   readonly run: RunId
   readonly session: string
+  /** Whose run it is. */
+  readonly user: string
   readonly step: number
   readonly position: number
   readonly tool: string

@@ -81,6 +81,7 @@ export const FAULTS = {
   invalid_request: row('invalid_request', 'stop', 'user', 400, EXIT.usage, 'The request does not match the schema of this resource.', 'Correct the fields named in `errors`.'),
   invalid_text: row('validation', 'fix_arguments', 'user', 400, EXIT.usage, 'A text holds a character that cannot be stored.', 'Send it without U+0000.'),
   input_too_large: row('validation', 'fix_arguments', 'user', 413, EXIT.usage, 'The input is larger than the limit.', 'Send less; the limits are listed in the documentation.'),
+  unsupported_media_type: row('invalid_request', 'stop', 'user', 415, EXIT.usage, 'The body is not declared as JSON.', 'Send it with `Content-Type: application/json`.'),
   invalid_definition: row('validation', 'stop', 'operator', 500, EXIT.usage, 'A definition is inconsistent.', 'Change the line named in the message.'),
   // ── who ──────────────────────────────────────────────────────────────────────────────────────────────────────────
   unauthenticated: row('auth', 'stop', 'user', 401, EXIT.denied, 'No valid credential was presented.', 'Send `Authorization: Bearer` with an API key or an end-user token.'),
@@ -124,8 +125,10 @@ export const FAULTS = {
   // ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────
   budget_exceeded: row('budget', 'stop', 'user', 429, EXIT.budget, 'The budget does not cover this.', 'Raise the budget or start a smaller run.'),
   overloaded: row('overloaded', 'retry', 'user', 429, EXIT.unavailable, 'Too much is waiting already.', 'Repeat after the time in `Retry-After`.'),
+  stream_limit: row('overloaded', 'retry', 'user', 503, EXIT.unavailable, 'This process holds as many open streams as it may.', 'Repeat after the time in `Retry-After`, or read the events as JSON.'),
   canceled: row('canceled', 'stop', 'user', 409, EXIT.interrupted, 'The run was canceled.', 'Start a new run.'),
   // ── operation ────────────────────────────────────────────────────────────────────────────────────────────────────
+  unavailable: row('unavailable', 'retry', 'user', 503, EXIT.unavailable, 'The service cannot answer right now.', 'Repeat after the time in `Retry-After`.'),
   store_unavailable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The database cannot be reached.', 'Check DATABASE_URL and that the server accepts connections.'),
   store_locked: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'Another process uses this embedded store.', 'Stop that process, use another folder, or use PostgreSQL for several processes.'),
   schema_newer: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is newer than this program.', 'Start the newer version of the program.'),
@@ -143,6 +146,14 @@ export interface FieldError {
   readonly message: string
 }
 
+export interface FaultFacts {
+  readonly currentVersion?: number
+  readonly outcome?: string
+  readonly run?: string
+  /** The stored answer to an earlier request with the same key. */
+  readonly replayed?: boolean
+}
+
 /**
  * A failure with a stable code. `detail` is for the audience of the table's row and holds no values of arguments,
  * results, memories or secrets. `errors` names the wrong fields of an input.
@@ -152,17 +163,20 @@ export class Fault extends Error {
   readonly errors: readonly FieldError[]
   /** How long the other side asked us to wait; `null` when it did not say. */
   readonly retryAfterMs: number | null
+  /** What the caller needs to go on: the current version, the recorded outcome, the run. Ids, counts and codes only. */
+  readonly facts: FaultFacts
 
   constructor(
     code: FaultCode,
     detail?: string,
-    options: { cause?: unknown; errors?: readonly FieldError[]; retryAfterMs?: number } = {},
+    options: { cause?: unknown; errors?: readonly FieldError[]; retryAfterMs?: number; facts?: FaultFacts } = {},
   ) {
     super(detail ?? FAULTS[code].cause, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'Fault'
     this.code = code
     this.errors = options.errors ?? []
     this.retryAfterMs = options.retryAfterMs ?? null
+    this.facts = options.facts ?? {}
   }
 
   /** By name, because realms and copies of the package break `instanceof`. */

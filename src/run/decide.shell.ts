@@ -8,8 +8,8 @@ import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { ConfirmationId, Ids, RunId } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
-import type { ConfirmationStore } from '../gate/confirmation.store.ts'
-import type { ConfirmationView, DecideOutcome } from '../gate/confirmation.ts'
+import type { ConfirmationStore, Decided } from '../gate/confirmation.store.ts'
+import type { ConfirmationView } from '../gate/confirmation.ts'
 import { actorOfRun, scopeOf } from '../request/actor.ts'
 import { callResourceVersion } from '../tool/gateway.shell.ts'
 import { boundEffect } from '../tool/outcome.ts'
@@ -47,7 +47,7 @@ const MOST_CONFLICTS = 8
 export async function decideConfirmation(parts: Deciding, actor: Actor, request: DecideRequest): Promise<ConfirmationView> {
   const scope = scopeOf(actor)
   const seen = await parts.confirmations.get(scope, request.confirmation)
-  if (!seen) throw new Fault('not_found')
+  if (!seen || !isVisible(actor, seen)) throw new Fault('not_found')
   // R6: a service key can do much, but consent is the user's own
   if (actor.kind !== 'end_user' || !seen.confirmers.includes(actor.user)) throw new Fault('permission_denied')
   if (request.approve && seen.status === 'pending') await checkResource(parts, scope, seen)
@@ -62,25 +62,34 @@ export async function decideConfirmation(parts: Deciding, actor: Actor, request:
     audit: parts.ids.next('aud'),
     reason: request.reason,
   })
-  if (decided.outcome !== 'decided') throw faultOf(decided.outcome, decided.status)
+  if (decided.outcome !== 'decided') throw faultOf(decided)
   const now = await parts.confirmations.get(scope, request.confirmation)
   return now ?? { ...seen, status: request.approve ? 'approved' : 'rejected' }
 }
 
-function faultOf(outcome: Exclude<DecideOutcome, 'decided'>, status: string | null): Fault {
+/** A stranger to a confirmation learns nothing, not even that it exists. */
+export const isVisible = (actor: Actor, seen: ConfirmationView): boolean =>
+  actor.kind !== 'end_user' || seen.user === actor.user || seen.confirmers.includes(actor.user)
+
+function faultOf({ outcome, status, version }: Decided): Fault {
+  const current = version === null ? {} : { facts: { currentVersion: version } }
   switch (outcome) {
+    case 'decided':
     case 'not_found':
       return new Fault('not_found')
     case 'not_permitted':
       return new Fault('permission_denied')
-    case 'already_decided':
-      return new Fault('already_decided', `The confirmation was decided before: ${status === 'consumed' ? 'approved, and the action has started' : status}.`)
+    case 'already_decided': {
+      const recorded = status === 'consumed' ? 'approved' : (status ?? 'unknown')
+      const started = status === 'consumed' ? ', and the action has started' : ''
+      return new Fault('already_decided', `The confirmation was decided before: ${recorded}${started}.`, { facts: { outcome: recorded } })
+    }
     case 'expired':
       return new Fault('confirmation_expired')
     case 'superseded':
-      return new Fault('stale_plan')
+      return new Fault('stale_plan', undefined, current)
     case 'version':
-      return new Fault('precondition_failed')
+      return new Fault('precondition_failed', undefined, current)
     case 'hash':
       return new Fault('params_hash_differs')
     case 'run_closed':
@@ -117,8 +126,9 @@ export async function cancelRun(parts: Deciding, actor: Actor, run: RunId, cause
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const found = await snapshot(parts, scope, run)
     if (!found || (actor.kind === 'end_user' && found.run.user !== actor.user)) throw new Fault('not_found')
-    if (version !== null && found.run.version !== version) throw new Fault('precondition_failed')
-    if (isFinal(found.run.status)) throw new Fault('refused_transition', `The run has ended: ${found.run.end}.`)
+    if (version !== null && found.run.version !== version)
+      throw new Fault('precondition_failed', undefined, { facts: { currentVersion: found.run.version } })
+    if (isFinal(found.run.status)) throw new Fault('refused_transition', `The run has ended: ${found.run.end}.`, { facts: { run } })
     if (found.run.cancel) return found.run
     const moved = step(found.run, { kind: 'cancel_requested', cause })
     if ('refused' in moved) throw new Fault('refused_transition')

@@ -13,14 +13,16 @@ from plimsoll.submit(:submissions::jsonb, :keys::text[]);
 
 -- name: before
 -- what a submission must know: the conversation, its active runs, and how long its transcript is
-select s.version, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed!",
+select s.version, s.generation, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed!",
   coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase) order by r.generation)
     from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
       and r.status in ('queued', 'running', 'waiting_confirmation')), '[]') as "active!",
   coalesce((select sum(m.tokens) from plimsoll.run r join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id
     where r.tenant_id = s.tenant_id and r.session_id = s.id), 0)::int8 as "tokens!",
-  (select r.id || '.' || r.message_seq from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
-    order by r.generation desc limit 1) as "head?"
+  -- the last message that people see: what is between the model and its tools is nobody's parent
+  (select m.run_id || '.' || m.seq from plimsoll.run r join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id
+    where r.tenant_id = s.tenant_id and r.session_id = s.id and m.visibility = 'user'
+    order by r.generation desc, m.seq desc limit 1) as "head?"
 from plimsoll.session s where s.tenant_id = :tenant::text and s.id = :session::text;
 
 -- name: openSession

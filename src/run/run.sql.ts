@@ -67,6 +67,7 @@ export interface BeforeParams {
 }
 export interface BeforeRow {
   readonly version: number
+  readonly generation: number
   readonly agent: string
   readonly user: string
   readonly subject: string
@@ -79,15 +80,16 @@ export interface BeforeRow {
  * what a submission must know: the conversation, its active runs, and how long its transcript is
  */
 export const before: Statement<BeforeParams, BeforeRow> = {
-  name: 'run_before_a7daf726',
-  text: `select s.version, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed",
+  name: 'run_before_d9dfe0ca',
+  text: `select s.version, s.generation, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed",
   coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase) order by r.generation)
     from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
       and r.status in ('queued', 'running', 'waiting_confirmation')), '[]') as "active",
   coalesce((select sum(m.tokens) from plimsoll.run r join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id
     where r.tenant_id = s.tenant_id and r.session_id = s.id), 0)::int8 as "tokens",
-  (select r.id || '.' || r.message_seq from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
-    order by r.generation desc limit 1) as "head"
+  (select m.run_id || '.' || m.seq from plimsoll.run r join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id
+    where r.tenant_id = s.tenant_id and r.session_id = s.id and m.visibility = 'user'
+    order by r.generation desc, m.seq desc limit 1) as "head"
 from plimsoll.session s where s.tenant_id = $1::text and s.id = $2::text`,
   params: ['tenant', 'session'],
 }

@@ -49,6 +49,7 @@ export interface RunStore {
 
 export interface SessionBefore {
   readonly version: number
+  readonly generation: number
   readonly agent: string
   readonly user: string
   readonly subject: string

@@ -11,12 +11,13 @@ import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { reserve } from './budget.ts'
 import { hashBody } from './encode.ts'
-import type { RunStore, SessionBefore, Submitted } from './run.store.ts'
+import type { RunStore, SessionBefore } from './run.store.ts'
 import { tokensOf } from './said.ts'
 import type { MessageBody } from './writes.ts'
 
 export interface SubmitRequest {
-  readonly agent: string
+  /** Not needed in a conversation, which belongs to one agent. */
+  readonly agent?: string
   readonly text: string
   /** Absent: a new conversation. */
   readonly session?: SessionId
@@ -47,11 +48,13 @@ const MOST_CHARACTERS = 100_000
 
 export async function submitMessage(parts: Submitting, actor: Actor, request: SubmitRequest): Promise<SubmitResult> {
   const scope = scopeOf(actor)
-  const agent = parts.agents.get(request.agent)
-  if (!agent) throw new Fault('not_found', `There is no agent "${request.agent}".`)
   checkText(request.text)
   const before = request.session ? await parts.runs.before(scope, request.session) : null
-  if (request.session) checkConversation(actor, agent, request, before)
+  if (request.session) checkOwner(actor, before)
+  const name = request.agent ?? before?.agent ?? ''
+  const agent = parts.agents.get(name)
+  if (!agent) throw new Fault('not_found', 'There is no such agent.')
+  if (before) checkConversation(agent, request, before)
 
   const run = request.claimed?.run ?? parts.ids.next('run')
   const session = request.session ?? parts.ids.next('ses')
@@ -61,15 +64,22 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
   // a run that cannot even ask once is made all the same: it ends with its reason, where everybody looks for it
   const reservation = paid.ok ? paid.reservation : { tokens: 0, cost: 0 }
   const message = `${run}.1`
-  const result = (done: Submitted): SubmitResult => ({ run, session, message, sessionVersion: done.sessionVersion ?? 1, generation: done.generation ?? 1 })
+  // known before it is stored: if it is not so, nothing is stored
+  const result: SubmitResult = {
+    run,
+    session,
+    message,
+    sessionVersion: (before?.version ?? 1) + 1,
+    generation: (before?.generation ?? 0) + 1,
+  }
   const done = await parts.runs.submit(scope, {
     key: { tenant: scope.tenant, environment: scope.environment, run },
     session,
-    sessionVersion: request.session ? (before?.version ?? 1) : null,
+    sessionVersion: before ? before.version : null,
     replaced: agent.onMessage === 'replace' ? (before?.active ?? []).map((r) => r.run) : [],
     body,
     event: { message: 1 },
-    response: request.claimed ? { status: request.claimed.status, body: { run, session, message } } : null,
+    response: request.claimed ? { status: request.claimed.status, body: result } : null,
     fields: {
       permissions: actor.permissions,
       agent: agent.name,
@@ -87,10 +97,14 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
       tokens,
     },
   })
-  if (done.outcome === 'created') return result(done)
+  if (done.outcome === 'created') return result
   if (done.outcome === 'not_found') throw new Fault('not_found')
-  throw new Fault(done.outcome === 'closed' ? 'refused_transition' : 'precondition_failed')
+  throw done.outcome === 'closed' ? new Fault('refused_transition') : movedOn(done.sessionVersion)
 }
+
+const movedOn = (version: number | null): Fault =>
+  new Fault('precondition_failed', 'The conversation went on meanwhile.', version === null ? {} : { facts: { currentVersion: version } })
+
 
 function checkText(text: string): void {
   if (text.length > MOST_CHARACTERS) throw new Fault('input_too_large', `A message has at most ${MOST_CHARACTERS} characters.`)
@@ -100,15 +114,18 @@ function checkText(text: string): void {
 
 const invalid = (message: string): Fault => new Fault('invalid_request', message, { errors: [{ path: '/text', message }] })
 
-function checkConversation(actor: Actor, agent: Agent, request: SubmitRequest, before: SessionBefore | null): void {
+function checkOwner(actor: Actor, before: SessionBefore | null): asserts before is SessionBefore {
   // an end user of another conversation learns nothing, not even that it exists
   if (!before || (actor.kind === 'end_user' && before.user !== actor.user)) throw new Fault('not_found')
+}
+
+function checkConversation(agent: Agent, request: SubmitRequest, before: SessionBefore): void {
   if (before.closed) throw new Fault('refused_transition', 'The conversation is closed.')
-  if (before.agent !== request.agent) throw new Fault('conflict', `The conversation belongs to the agent "${before.agent}".`)
+  if (before.agent !== agent.name) throw new Fault('conflict', `The conversation belongs to the agent "${before.agent}".`)
   if (request.sessionVersion === undefined && request.parentMessage === undefined && before.head !== null)
     throw new Fault('precondition_required', 'Send `If-Match` with the version of the conversation, or `parent_message_id`.')
-  if (request.sessionVersion !== undefined && request.sessionVersion !== before.version) throw new Fault('precondition_failed')
-  if (request.parentMessage !== undefined && request.parentMessage !== before.head) throw new Fault('precondition_failed')
+  if (request.sessionVersion !== undefined && request.sessionVersion !== before.version) throw movedOn(before.version)
+  if (request.parentMessage !== undefined && request.parentMessage !== before.head) throw movedOn(before.version)
   if (before.active.length > 0 && agent.onMessage === 'reject')
     throw new Fault('conflict', 'A run of this conversation is still active, and the agent takes one message at a time.')
 }

@@ -1,0 +1,118 @@
+/**
+ * `GET /v1/runs/{id}/events`: the run as it happens, or as JSON.
+ *
+ * K4  a client that leaves ends its request and nothing else; one that reads too slowly is disconnected and knows where to go on
+ */
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import type { Hono } from 'hono'
+import { Fault } from '../kernel/fault.ts'
+import type { RunId } from '../kernel/ids.ts'
+import type { RunView } from '../run/view.store.ts'
+import type { StreamItem } from '../stream/follow.shell.ts'
+import { type Ctx, type Env, idOf, invalid, type Parts, queryOf } from './request.ts'
+import { queries } from './schemas.ts'
+import { streamData } from './views.ts'
+
+/** What may wait in this process for a client that does not read. */
+const MOST_BUFFERED = 1024 * 1024
+const HEARTBEAT_MS = 15_000
+/** Proposed to browsers for their next attempt. */
+const RETRY_MS = 1_000
+const JSON_PAGE = 100
+const RETRY_LATER_MS = 5_000
+
+/** The open streams of a process. */
+export interface Streams {
+  readonly open: () => number
+  /** @throws Fault `stream_limit` */
+  enter(tenant: string, leave: () => void): () => void
+  /** Ends all of them; each client knows the last event that it has. */
+  close(): void
+}
+
+export function streams(most: number): Streams {
+  const inside = new Map<() => void, string>()
+  let isClosed = false
+  return {
+    open: () => inside.size,
+    enter(tenant, leave) {
+      const ofTenant = [...inside.values()].filter((one) => one === tenant).length
+      // one tenant alone cannot take the last places of the others
+      if (isClosed || inside.size >= most || ofTenant >= Math.ceil(most * 0.75))
+        throw new Fault('stream_limit', undefined, { retryAfterMs: RETRY_LATER_MS })
+      inside.set(leave, tenant)
+      return () => void inside.delete(leave)
+    },
+    close() {
+      isClosed = true
+      for (const leave of [...inside.keys()]) leave()
+    },
+  }
+}
+
+export function eventRoutes(app: Hono<Env>, parts: Parts, open: Streams): void {
+  app.get('/v1/runs/:id/events', async (c) => {
+    const id = idOf(c, 'run')
+    const query = queryOf(c, queries.events)
+    const { actor } = c.get('caller')
+    const run = await parts.runtime.reads.run(actor, id)
+    const after = placeOf(c, query.after, run)
+    if (!/\btext\/event-stream\b/.test(c.req.header('accept') ?? '')) return eventsAsJson(c, parts, run, { after, limit: Number(query.limit ?? JSON_PAGE) })
+    // nothing will come any more: this status is how a browser is told not to ask again
+    if (run.end !== null && after >= run.eventSeq) return c.body(null, 204)
+    return stream(c, parts, id, after, open)
+  })
+}
+
+function placeOf(c: Ctx, asked: string | undefined, run: RunView): number {
+  const header = c.req.header('last-event-id')
+  if (header !== undefined && header !== '' && !/^[0-9]{1,15}$/.test(header)) throw invalid('/headers/last-event-id', 'is not the id of an event')
+  // a browser that reconnects repeats the address and adds the header: the header is newer
+  const after = Number(header || (asked ?? 0))
+  if (after > run.eventSeq) throw invalid('/query/after', 'is beyond the last event of the run')
+  return after
+}
+
+async function eventsAsJson(c: Ctx, { runtime }: Parts, run: RunView, page: { readonly after: number; readonly limit: number }): Promise<Response> {
+  const { actor } = c.get('caller')
+  const items = await runtime.eventsAfter(actor, run.id as RunId, page)
+  const last = items.at(-1)?.seq ?? page.after
+  return c.json({ items: items.map(streamData), last_event: last, ended: run.end !== null && last >= run.eventSeq })
+}
+
+function stream(c: Ctx, { runtime }: Parts, run: RunId, after: number, open: Streams): Response {
+  const { outgoing } = c.env
+  const over = new AbortController()
+  const left = open.enter(c.get('caller').actor.tenant, () => over.abort())
+  const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+  for (const [name, value] of c.res.headers) outgoing.setHeader(name, value)
+  outgoing.writeHead(200, headers)
+  outgoing.once('close', () => over.abort())
+  const send = (text: string): void => {
+    outgoing.write(text)
+    // its place is the last event that it has: nothing is lost but time
+    if (outgoing.writableLength > MOST_BUFFERED) outgoing.destroy()
+  }
+  const heartbeat = setInterval(() => send(': heartbeat\n\n'), HEARTBEAT_MS)
+  send(`retry: ${RETRY_MS}\n\n`)
+  const items = runtime.follow(c.get('caller').actor, { run, after, operator: false, signal: over.signal })
+  void pump(items, send)
+    .catch(() => outgoing.destroy())
+    .finally(() => {
+      clearInterval(heartbeat)
+      left()
+      outgoing.end()
+    })
+  return RESPONSE_ALREADY_SENT
+}
+
+async function pump(items: AsyncIterable<StreamItem>, send: (text: string) => void): Promise<void> {
+  for await (const item of items) send(frame(item))
+}
+
+function frame(item: StreamItem): string {
+  const id = item.kind === 'event' ? `id: ${item.seq}\n` : ''
+  const type = item.kind === 'event' ? item.type : item.kind
+  // JSON text holds no line break, so one line is enough
+  return `${id}event: ${type}\ndata: ${JSON.stringify(streamData(item))}\n\n`
+}

@@ -1,0 +1,110 @@
+/** What a request holds, read strictly: nothing here reaches the store before it has its shape. */
+import type { Context } from 'hono'
+import type { HttpBindings } from '@hono/node-server'
+import type { z } from 'zod'
+import { Fault, type FieldError } from '../kernel/fault.ts'
+import { type Id, type IdPrefix, isId } from '../kernel/ids.ts'
+import { type Json, parseStrictBytes, pointer } from '../kernel/json.ts'
+import type { Caller, Door } from '../request/door.shell.ts'
+import type { Runtime } from '../runtime.ts'
+
+export interface Env {
+  Bindings: HttpBindings
+  Variables: { caller: Caller }
+}
+export type Ctx = Context<Env>
+
+export interface Parts {
+  readonly runtime: Runtime
+  readonly door: Door
+}
+
+/** Room for a message of 100 000 characters of any script. */
+export const MOST_BYTES = 512 * 1024
+const PAGE = 20
+
+export function idOf<P extends IdPrefix>(c: Ctx, prefix: P): Id<P> {
+  const id = c.req.param('id')
+  if (isId(prefix, id)) return id
+  throw invalid('/path/id', `is not an id of the form ${prefix}_…`)
+}
+
+/** The version in `If-Match`; null without one. A text that is no ETag of ours matches no version. */
+export function ifMatch(c: Ctx): number | null {
+  const given = c.req.header('if-match')
+  if (given === undefined) return null
+  const version = /^"v([0-9]{1,15})"$/.exec(given.trim())?.[1]
+  return version === undefined ? -1 : Number(version)
+}
+
+export const etag = (version: number): string => `"v${version}"`
+
+/** The body as checked by `schema`, and as it was sent, for the key of idempotency. An empty body is `{}`. */
+export async function bodyOf<S extends z.ZodType>(c: Ctx, schema: S): Promise<{ readonly value: z.output<S>; readonly sent: Json }> {
+  const bytes = await bytesOf(c)
+  if (bytes.byteLength > 0 && !/^application\/json\s*(;|$)/i.test(c.req.header('content-type') ?? '')) throw new Fault('unsupported_media_type')
+  const parsed = bytes.byteLength === 0 ? { ok: true as const, value: {} } : parseStrictBytes(bytes, { bytes: MOST_BYTES })
+  if (!parsed.ok) throw new Fault('invalid_json', undefined, { errors: [{ path: parsed.path, message: parsed.message }] })
+  return { value: checked(schema, parsed.value, ''), sent: parsed.value }
+}
+
+/** Read up to the limit and not a byte further. What is compressed has no size until it is unpacked, so it is too large. */
+async function bytesOf(c: Ctx): Promise<Uint8Array> {
+  const encoding = c.req.header('content-encoding')
+  if (encoding !== undefined && encoding !== 'identity') throw new Fault('input_too_large', 'Compressed bodies are not taken.')
+  if (Number(c.req.header('content-length') ?? 0) > MOST_BYTES) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  const body: ReadableStream<Uint8Array> | null = c.req.raw.body
+  if (body) {
+    for await (const chunk of body) {
+      size += chunk.byteLength
+      if (size > MOST_BYTES) throw tooLarge()
+      chunks.push(chunk)
+    }
+  }
+  return Buffer.concat(chunks)
+}
+
+const tooLarge = (): Fault => new Fault('input_too_large', `A body has at most ${MOST_BYTES} bytes.`)
+
+/** The parameters of the query, each at most once. */
+export function queryOf<S extends z.ZodType>(c: Ctx, schema: S): z.output<S> {
+  const given: Record<string, string> = Object.create(null) as Record<string, string>
+  for (const [name, values] of Object.entries(c.req.queries())) {
+    if (values.length > 1) throw invalid(`/query/${name.slice(0, 64)}`, 'is given twice')
+    given[name] = values[0] ?? ''
+  }
+  return checked(schema, given, '/query')
+}
+
+function checked<S extends z.ZodType>(schema: S, value: unknown, root: string): z.output<S> {
+  const read = schema.safeParse(value)
+  if (read.success) return read.data
+  const errors = read.error.issues.flatMap((issue): FieldError[] => {
+    const path = issue.path.map(String)
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({ path: root + pointer([...path, key]), message: 'is not a field of this request' }))
+    return [{ path: root + pointer(path), message: issue.message }]
+  })
+  throw new Fault('invalid_request', undefined, { errors })
+}
+
+export const invalid = (path: string, message: string): Fault =>
+  new Fault('invalid_request', undefined, { errors: [{ path, message }] })
+
+/** A page of a list: its cursor works for this caller, this list and these filters only. */
+export function pageOf(c: Ctx, door: Door, query: { readonly limit?: string | undefined; readonly cursor?: string | undefined }) {
+  const { limit, cursor, ...filters } = query
+  const { actor } = c.get('caller')
+  const seer = actor.kind === 'end_user' ? actor.user : ''
+  const bound = [actor.tenant, actor.environment, seer, c.req.path, JSON.stringify(Object.entries(filters).sort())]
+  return {
+    limit: limit === undefined ? PAGE : Number(limit),
+    after: cursor === undefined ? '' : door.cursor.read(bound, cursor),
+    answer: <T>(items: readonly T[], next: string | null) => ({
+      items,
+      next_cursor: next === null ? null : door.cursor.write(bound, next),
+    }),
+  }
+}

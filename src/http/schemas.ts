@@ -1,0 +1,64 @@
+/** What the app plane takes: strict schemas, from which the requests are checked and the description is made. */
+import { z } from 'zod'
+
+const principal = z.string().min(1).max(128).describe('Letters, digits and _ . : @ -')
+const permissions = z.array(z.string().min(1).max(200)).max(200)
+const messageId = z.string().regex(/^run_[0-9a-z]{26}\.[0-9]{1,9}$/, 'is not an id of a message')
+const conversationId = z.string().regex(/^ses_[0-9a-z]{26}$/, 'is not an id of a conversation')
+const agent = z.string().min(1).max(63)
+const text = z.string().describe('At most 100 000 characters')
+
+export const bodies = {
+  token: z.strictObject({
+    user: principal,
+    subject: principal.optional(),
+    permissions: permissions.optional().describe('At most those of the key, which are the default'),
+    ttl_seconds: z.int().min(1).max(900).optional(),
+  }),
+  credential: z.strictObject({ kind: z.enum(['service', 'operator']), user: principal, permissions }),
+  conversation: z.strictObject({ agent }),
+  message: z.strictObject({ text, parent_message_id: messageId.optional() }),
+  run: z.strictObject({
+    agent: agent.optional().describe('Needed without `conversation_id`'),
+    text,
+    conversation_id: conversationId.optional(),
+    parent_message_id: messageId.optional(),
+  }),
+  decision: z.strictObject({ params_hash: z.string().min(1).max(128), reason: z.string().max(1_000).optional() }),
+  nothing: z.strictObject({}),
+}
+
+const limit = z
+  .string()
+  .regex(/^[1-9][0-9]{0,2}$/, 'is not a number from 1 to 100')
+  .refine((digits) => Number(digits) <= 100, 'is not a number from 1 to 100')
+  .optional()
+const cursor = z.string().min(1).max(1_024).optional()
+const page = { limit, cursor }
+
+export const queries = {
+  none: z.strictObject({}),
+  page: z.strictObject(page),
+  conversations: z.strictObject({ ...page, agent: agent.optional() }),
+  runs: z.strictObject({
+    ...page,
+    status: z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled']).optional(),
+    wait_reason: z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external']).optional(),
+    conversation_id: conversationId.optional(),
+    agent: agent.optional(),
+  }),
+  confirmations: z.strictObject({
+    ...page,
+    run_id: z
+      .string()
+      .regex(/^run_[0-9a-z]{26}$/, 'is not an id of a run')
+      .optional(),
+  }),
+  events: z.strictObject({
+    limit,
+    after: z
+      .string()
+      .regex(/^[0-9]{1,15}$/, 'is not the id of an event')
+      .optional(),
+  }),
+}

@@ -1,0 +1,75 @@
+/** The app plane on a port. */
+import type { Server } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
+import { Fault } from '../kernel/fault.ts'
+import type { Runtime } from '../runtime.ts'
+import { appPlane } from './app.ts'
+import { streams } from './events.ts'
+
+export interface HttpOptions {
+  /** Signs tokens and cursors; the same in all processes of one installation, at least 32 characters. */
+  readonly secret: string
+  /** Default: any free port. */
+  readonly port?: number
+  /** Default: this machine only. */
+  readonly host?: string
+  /** Open event streams of this process; default 1 000. */
+  readonly streams?: number
+  readonly onError?: (error: unknown) => void
+}
+
+export interface HttpServer {
+  readonly url: string
+  /** Readiness off, streams closed, requests in flight answered. */
+  close(): Promise<void>
+}
+
+/** A client has this long for its headers, and for the whole request. */
+const HEADERS_MS = 10_000
+const REQUEST_MS = 30_000
+const KEEP_ALIVE_MS = 65_000
+const HEADER_BYTES = 16_384
+const MOST_STREAMS = 1_000
+/** After this the rest is cut off: whoever repeats with the same key gets the answer. */
+const CLOSE_MS = 10_000
+
+/** @throws Fault `port_in_use` */
+export async function createHttpServer(runtime: Runtime, options: HttpOptions): Promise<HttpServer> {
+  const open = streams(options.streams ?? MOST_STREAMS)
+  let isDraining = false
+  const app = appPlane({
+    runtime,
+    door: runtime.door(options.secret),
+    streams: open,
+    isDraining: () => isDraining,
+    onError: options.onError ?? (() => {}),
+  })
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    overrideGlobalObjects: false,
+    serverOptions: { maxHeaderSize: HEADER_BYTES, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+  }) as Server
+  const host = options.host ?? '127.0.0.1'
+  await listen(server, options.port ?? 0, host)
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : options.port
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    async close() {
+      isDraining = true
+      open.close()
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeIdleConnections()
+      const cut = setTimeout(() => server.closeAllConnections(), CLOSE_MS)
+      await closed
+      clearTimeout(cut)
+    },
+  }
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'EADDRINUSE' ? new Fault('port_in_use') : error))
+    server.listen(port, host, () => resolve())
+  })
+}
