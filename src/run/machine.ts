@@ -149,8 +149,9 @@ function cancelIdle(run: Run, cause: NonNullable<Run['cancel']>): Moved | null {
 
 /** J12: nobody can agree to this plan any more; the model is told and may plan again. */
 function supersede(run: Run, position: number): Moved | null {
-  const id = run.calls.find((c) => c.position === position)?.confirmation?.id
-  if (id === undefined) return null
+  const asked = run.calls.find((c) => c.position === position)?.confirmation
+  if (asked?.status !== 'pending') return null
+  const { id } = asked
   const told: NewEvent = { seq: run.eventSeq + 1, type: 'confirmation_closed', body: { confirmations: [{ id, outcome: 'superseded' }] } }
   const calls = run.calls.map((c) => (c.confirmation?.id === id ? { ...c, confirmation: { ...c.confirmation, status: 'superseded' as const } } : c))
   return {
