@@ -90,6 +90,11 @@ describe('reserving', () => {
     )
   })
 
+  it('Q1 a price with decimals does not round past the money', () => {
+    const price = { inputCentsPerMillion: 0.1, outputCentsPerMillion: 1.1 }
+    expect(reserves({ cost: 510 }, 7, { price })).toMatchObject({ reservation: { maxOutputTokens: 462, cost: 509 } })
+  })
+
   it('Q1 a refusal is not early: one output token less than is worth a call would not have fitted either', () => {
     fc.assert(
       fc.property(scene, (s) => {

@@ -50,8 +50,8 @@ export function reserve(run: Pick<Run, 'limits' | 'rules'>, spent: Amount, promp
 function affordable({ price }: Run['rules'], money: number, input: number, wanted: number): number {
   const costs = (output: number): number => costMicrocents({ input, output }, price)
   if (costs(wanted) <= money) return wanted
-  const most = Math.floor((money - costs(0)) / price.outputCentsPerMillion)
-  // a price with decimals may round up past the money
+  const most = Math.floor((money - input * price.inputCentsPerMillion) / price.outputCentsPerMillion)
+  // decimals of a price are not exact, and the smallest surplus would be rounded up past the money
   return most > 0 && costs(most) > money ? most - 1 : most
 }
 

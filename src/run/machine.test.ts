@@ -18,9 +18,12 @@ import {
   says,
   settles,
 } from '../../test/unit/runs.ts'
+import { endRun } from './end.ts'
+import { bill } from './ledger.ts'
 import { next } from './next.ts'
 import type { Report } from './report.ts'
 import { sessionState, type Call, type Run } from './state.ts'
+import { NOTHING } from './writes.ts'
 
 const waiting = (calls: readonly Call[], wait: Run['wait'] = 'confirmation'): Run =>
   aStep(calls, { status: 'waiting_confirmation', wait })
@@ -285,10 +288,14 @@ describe('running: money', () => {
   })
 
   it('Q1 an end that has a bill of its own still gives back what is held', () => {
-    const settled = aStep([done()], { reserved: { tokens: 7, cost: 9 }, step: 8 })
-    const { run, writes } = moved(settled, settles())
-    expect(run).toMatchObject({ end: 'step_limit', reserved: none })
-    expect(writes.ledger?.released).toEqual({ tokens: 7, cost: 9 })
+    const billed = bill(aRun(), {
+      kind: 'model',
+      spent: { inputTokens: 5, outputTokens: 6, cost: 7, known: true },
+      toolCalls: 2,
+    })
+    const { run, writes } = endRun(billed.run, 'deadline', { ...NOTHING, ledger: billed.ledger })
+    expect(run).toMatchObject({ reserved: none, used: { tokens: 11, cost: 7, toolCalls: 2 } })
+    expect(writes.ledger).toEqual({ ...billed.ledger, released: { tokens: 1_100, cost: 5_300 } })
   })
 
   it('Q1 a turn whose calls are all refused has one row: the model call settled, the old money back, the new held', () => {

@@ -178,7 +178,8 @@ describe('a run against the world', () => {
         expect(modelCalls).toBeLessThanOrEqual((given.limits!.steps + 1) * given.limits!.attempts)
         ends.add(run.end!)
       }),
-      { numRuns: RUNS },
+      // one fixed walk, because it is counted below how the stories end
+      { numRuns: RUNS, seed: 1 },
     )
     // the stories are worth something only when they end in many ways
     expect([...ends].sort()).toEqual(
