@@ -110,6 +110,15 @@ describe('waiting', () => {
     refused({ ...waiting([pending()]), cancel: 'superseded' }, decide(0))
   })
 
+  it('J12 a plan that its resource has left behind is closed, and the run goes on to tell the model', () => {
+    const { run, writes } = moved(waiting([pending(0), pending(1)]), { kind: 'plan_stale', position: 0 })
+    expect(run).toMatchObject({ status: 'queued', wait: null, calls: [{ confirmation: { status: 'superseded' } }, {}] })
+    expect(writes).toMatchObject({ closed: [{ status: 'superseded' }], events: [{ type: 'confirmation_closed' }] })
+    expect(next(after(run, { kind: 'claimed' }), 1_000)).toMatchObject({ do: 'refuse', code: 'stale_plan' })
+    refused(waiting([approved]), { kind: 'plan_stale', position: 0 })
+    refused(waiting([pending()], 'unknown_effect'), { kind: 'plan_stale', position: 0 })
+  })
+
   it('J4 an operator resolves an unknown effect, and the run goes on from the outcome', () => {
     const { run, writes } = moved(waiting([unknown()], 'unknown_effect'), {
       kind: 'unknown_resolved',

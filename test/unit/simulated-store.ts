@@ -282,11 +282,9 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     start,
     decide,
     supersede(id) {
-      const a = asked.get(id)
-      if (a?.status !== 'pending' || isFinal(run.status)) return
-      a.status = 'superseded'
-      if (run.status === 'waiting_confirmation') dueAt = store.now
-      row(run)
+      const call = run.calls.find((c) => c.confirmation?.id === id)
+      if (!call || asked.get(id)?.status !== 'pending' || run.wait !== 'confirmation') return
+      commit(load(), moved(load(), { kind: 'plan_stale', position: call.position }))
     },
     mark(cause) {
       if (isFinal(run.status) || run.cancel) return
