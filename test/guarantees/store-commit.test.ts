@@ -69,7 +69,13 @@ describe.each(ENGINES)('commits on %s', (engine) => {
     })
     // the first two fly at once; the other three share a batch
     const results = await Promise.allSettled(rows.map(send))
-    expect(results.map((r) => (r.status === 'fulfilled' ? r.value : 'failed'))).toEqual([true, true, true, 'failed', true])
+    expect(results.map((r) => (r.status === 'fulfilled' ? r.value : 'failed'))).toEqual([
+      true,
+      true,
+      true,
+      'failed',
+      true,
+    ])
     expect(sizes).toContain(3)
   })
 

@@ -74,7 +74,8 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       expect([text, ROLES.includes(String(roles))]).toEqual([text, true])
       expect([text, qual]).not.toEqual([text, expect.stringMatching(/^\(*true\)*$/)])
       expect([text, qual]).toEqual([text, expect.any(String)])
-      if (cmd !== 'SELECT') expect([text, with_check]).toEqual([text, expect.stringMatching(/\w+ = |array_position|ANY/)])
+      if (cmd !== 'SELECT')
+        expect([text, with_check]).toEqual([text, expect.stringMatching(/\w+ = |array_position|ANY/)])
       const key = { tenant: /tenant_id = .*app\.tenant.*environment = .*app\.environment/s, batch: /app\.batch/ }[
         String(policyname)
       ]
@@ -124,7 +125,9 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
 
   it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
     const reads = (await rightsOf('plimsoll_step', ['UPDATE', 'INSERT'])).map(String)
-    expect(reads.filter((r) => /message|event|delta|ledger|audit|\b(body|result|arguments|plan|response)\b/.test(r))).toEqual([])
+    expect(
+      reads.filter((r) => /message|event|delta|ledger|audit|\b(body|result|arguments|plan|response)\b/.test(r)),
+    ).toEqual([])
   })
 
   it('H2 nobody who can log in owns anything, and no role is above or inside another', async () => {

@@ -52,7 +52,12 @@ export function namesItsTenant(text: string): boolean {
 it('H7 a new statement that does not name its tenant is noticed: those that cross are a closed list', () => {
   const all = statements()
   expect(all.length).toBeGreaterThan(CROSSING.length)
-  expect(all.filter(({ text }) => !namesItsTenant(text)).map(({ id }) => id).sort()).toEqual(CROSSING)
+  expect(
+    all
+      .filter(({ text }) => !namesItsTenant(text))
+      .map(({ id }) => id)
+      .sort(),
+  ).toEqual(CROSSING)
 })
 
 it('H7 a new function that crosses tenants is noticed', () => {

@@ -21,35 +21,38 @@ describe.each(ENGINES)('the wall on %s', (engine) => {
 
   it.each(WALL)('H2 H3 no row of another tenant or environment is seen or written: $name', (guard) => guard.run(store))
 
-  it.each(TENANT_TABLES)('H2 a client in the name of the program can neither read past the wall nor take it down: %s', async (table) => {
-    const t = `plimsoll.${table}`
-    const refused = [
-      `update ${t} set tenant_id = 'acme'`,
-      `update ${t} set environment = 'production' where tenant_id = 'birch'`,
-      `truncate ${t}`,
-      `copy ${t} to '/tmp/plimsoll-stolen'`,
-      `copy ${t} from '/tmp/plimsoll-stolen'`,
-      `copy ${t} to program 'cat'`,
-      `set local row_security = off; select count(*) from ${t}`,
-      `drop policy tenant on ${t}`,
-      `alter policy tenant on ${t} using (true)`,
-      `create policy open on ${t} using (true)`,
-      `alter table ${t} disable row level security`,
-      `alter table ${t} no force row level security`,
-      `alter table ${t} owner to plimsoll_app`,
-      `create trigger spy before insert on ${t} execute function pg_catalog.suppress_redundant_updates_trigger()`,
-      `create rule spy as on select to ${t} do instead select 1`,
-      `drop table ${t}`,
-    ]
-    const codes: string[] = []
-    for (const text of refused) codes.push(await codeOf(store.app(text)))
-    const insufficient = refused.map((text) => (text.startsWith('create rule') ? expect.any(String) : '42501'))
-    expect(codes).toEqual(insufficient)
-    expect(await store.app(`${pretend} select tenant_id from ${t}`)).toEqual([])
-    // who may not grant is only warned
-    const granted = `grant all on ${t} to public; select from pg_class, aclexplode(relacl) where oid = '${t}'::regclass and grantee = 0`
-    expect(await store.app(granted)).toEqual([])
-  })
+  it.each(TENANT_TABLES)(
+    'H2 a client in the name of the program can neither read past the wall nor take it down: %s',
+    async (table) => {
+      const t = `plimsoll.${table}`
+      const refused = [
+        `update ${t} set tenant_id = 'acme'`,
+        `update ${t} set environment = 'production' where tenant_id = 'birch'`,
+        `truncate ${t}`,
+        `copy ${t} to '/tmp/plimsoll-stolen'`,
+        `copy ${t} from '/tmp/plimsoll-stolen'`,
+        `copy ${t} to program 'cat'`,
+        `set local row_security = off; select count(*) from ${t}`,
+        `drop policy tenant on ${t}`,
+        `alter policy tenant on ${t} using (true)`,
+        `create policy open on ${t} using (true)`,
+        `alter table ${t} disable row level security`,
+        `alter table ${t} no force row level security`,
+        `alter table ${t} owner to plimsoll_app`,
+        `create trigger spy before insert on ${t} execute function pg_catalog.suppress_redundant_updates_trigger()`,
+        `create rule spy as on select to ${t} do instead select 1`,
+        `drop table ${t}`,
+      ]
+      const codes: string[] = []
+      for (const text of refused) codes.push(await codeOf(store.app(text)))
+      const insufficient = refused.map((text) => (text.startsWith('create rule') ? expect.any(String) : '42501'))
+      expect(codes).toEqual(insufficient)
+      expect(await store.app(`${pretend} select tenant_id from ${t}`)).toEqual([])
+      // who may not grant is only warned
+      const granted = `grant all on ${t} to public; select from pg_class, aclexplode(relacl) where oid = '${t}'::regclass and grantee = 0`
+      expect(await store.app(granted)).toEqual([])
+    },
+  )
 
   it('H2 the app role cannot become another role, make a function of ours, or call one for more', async () => {
     const refused = [
@@ -109,9 +112,9 @@ describe.each(ENGINES)('the wall on %s', (engine) => {
     expect(await codeOf(db.read({ tenant: 'acme', environment: 'production' }, broken, {}))).toBe('22012')
     expect(await codeOf(db.read({ tenant: 'acme\0', environment: 'x' }, rowsOf('run'), {}))).toBe('invalid_text')
     expect(await db.call(rowsOf('run'), {})).toEqual([])
-    expect(await db.call(statement('left', `select nullif(current_setting('app.tenant', true), '') as tenant`), {})).toEqual([
-      { tenant: null },
-    ])
+    expect(
+      await db.call(statement('left', `select nullif(current_setting('app.tenant', true), '') as tenant`), {}),
+    ).toEqual([{ tenant: null }])
     expect(new Set((await of('acme', 'test')).map((row) => row.tenant_id))).toEqual(new Set(['acme']))
   })
 

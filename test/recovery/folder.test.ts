@@ -25,7 +25,9 @@ const children: Child[] = []
 
 function child(...args: readonly string[]): Child {
   // --import and not the command: it would be a parent of the process that we mean to kill
-  const started = spawn(process.execPath, ['--import', 'tsx', WORKER, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const started = spawn(process.execPath, ['--import', 'tsx', WORKER, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const lines: Line[] = []
   let heard: () => void = () => {}
   createInterface({ input: started.stdout }).on('line', (text) => {

@@ -10,7 +10,11 @@ const inDatabase = async (from: 'template' | 'nothing', work: (url: string) => P
   await work(database.url).finally(() => database.drop())
 }
 
-const withMigrators = async (url: string, many: number, work: (all: Awaited<ReturnType<typeof openMigrator>>[]) => Promise<void>) => {
+const withMigrators = async (
+  url: string,
+  many: number,
+  work: (all: Awaited<ReturnType<typeof openMigrator>>[]) => Promise<void>,
+) => {
   const all = await Promise.all(Array.from({ length: many }, () => openMigrator(url)))
   await work(all).finally(() => Promise.all(all.map((one) => one.close())))
 }
@@ -33,7 +37,10 @@ describe.runIf(ENGINES.includes('postgres'))('migrations', () => {
     inDatabase('template', (url) =>
       withMigrators(url, 1, async ([one]) => {
         const changed = shippedMigrations().map((m, i) => (i === 0 ? { ...m, checksum: 'other' } : m))
-        await expect(migrate(one!, changed)).rejects.toMatchObject({ code: 'schema_newer', message: /0001_runs\.sql was changed/ })
+        await expect(migrate(one!, changed)).rejects.toMatchObject({
+          code: 'schema_newer',
+          message: /0001_runs\.sql was changed/,
+        })
       }),
     ))
 
@@ -41,7 +48,11 @@ describe.runIf(ENGINES.includes('postgres'))('migrations', () => {
     inDatabase('template', (url) =>
       withMigrators(url, 1, async ([one]) => {
         const book = (version: number, safe: boolean) =>
-          one!.query('insert into plimsoll.migration (version, name, checksum, safe) values ($1, $2, $2, $3)', [version, 'later', safe])
+          one!.query('insert into plimsoll.migration (version, name, checksum, safe) values ($1, $2, $2, $3)', [
+            version,
+            'later',
+            safe,
+          ])
         await book(9001, true)
         expect((await migrationState(one!)).pending).toEqual([])
         expect(await migrate(one!)).toEqual([])
@@ -53,9 +64,14 @@ describe.runIf(ENGINES.includes('postgres'))('migrations', () => {
   it('L7 a migration that fails leaves nothing behind, and the repaired one is applied', () =>
     inDatabase('template', (url) =>
       withMigrators(url, 1, async ([one]) => {
-        const next = (text: string) => [...shippedMigrations(), { version: 9003, name: '9003_next.sql', text, checksum: text, safe: true }]
+        const next = (text: string) => [
+          ...shippedMigrations(),
+          { version: 9003, name: '9003_next.sql', text, checksum: text, safe: true },
+        ]
         await expect(migrate(one!, next('create table plimsoll.half (id int); select 1 / 0'))).rejects.toThrow()
-        const left = await one!.query(`select to_regclass('plimsoll.half') is null as gone, (select max(version) from plimsoll.migration) as version`)
+        const left = await one!.query(
+          `select to_regclass('plimsoll.half') is null as gone, (select max(version) from plimsoll.migration) as version`,
+        )
         expect(left).toEqual([{ gone: true, version: names.length }])
         expect(await migrate(one!, next('create table plimsoll.whole (id int)'))).toEqual(['9003_next.sql'])
       }),
@@ -109,7 +125,9 @@ describe.runIf(ENGINES.includes('postgres'))('connections', () => {
     }
     await lock.release()
     // an idle one, from outside
-    await store.admin(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'plimsoll' and datname = current_database()`)
+    await store.admin(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'plimsoll' and datname = current_database()`,
+    )
     const after = () => store.db.call(ping, {}).catch(() => null)
     await expect.poll(after).toEqual([{ one: 1 }])
     await store.close()
@@ -117,7 +135,10 @@ describe.runIf(ENGINES.includes('postgres'))('connections', () => {
 
   it('L5 server limits are set on every connection of the program', async () => {
     const store = await openStore('postgres')
-    const limits = statement('limits', `select current_setting('statement_timeout') as s, current_setting('idle_in_transaction_session_timeout') as i`)
+    const limits = statement(
+      'limits',
+      `select current_setting('statement_timeout') as s, current_setting('idle_in_transaction_session_timeout') as i`,
+    )
     expect(await store.db.call(limits, {})).toEqual([{ s: '10s', i: '5s' }])
     await store.close()
   })
@@ -138,7 +159,10 @@ describe.runIf(ENGINES.includes('postgres'))('connections', () => {
       [url((u) => (u.username = u.password = `${stranger}_2`)), 'The server refused the login.'],
     ]
     for (const [address, message] of cases)
-      await expect(openPostgres({ url: address }), message).rejects.toMatchObject({ code: 'store_unavailable', message })
+      await expect(openPostgres({ url: address }), message).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message,
+      })
     await onServer((client) => client.query(`drop role ${stranger}`))
     await database.drop()
   })

@@ -48,8 +48,15 @@ export const statement = (name: string, text: string, params: readonly string[] 
 
 const require = createRequire(import.meta.url)
 const VERSION = createHash('sha256')
-  .update(shippedMigrations().map((m) => m.checksum).join())
-  .update((require('../../package.json') as { dependencies: Record<string, string> }).dependencies['@electric-sql/pglite'] ?? '')
+  .update(
+    shippedMigrations()
+      .map((m) => m.checksum)
+      .join(),
+  )
+  .update(
+    (require('../../package.json') as { dependencies: Record<string, string> }).dependencies['@electric-sql/pglite'] ??
+      '',
+  )
   .digest('hex')
   .slice(0, 12)
 

@@ -69,7 +69,10 @@ export const COMMIT_STATE: readonly Guard[] = [
   refusesCommit('an older version', { sent: { version: VERSION - 1 } }),
   refusesCommit('a version not reached yet', { sent: { version: VERSION + 1 } }),
   refusesCommit('a run back in the queue', { run: QUEUED }),
-  refusesCommit('a driven run, by somebody who believes it idle', { sent: { from: 'queued', to: 'queued' }, worker: '' }),
+  refusesCommit('a driven run, by somebody who believes it idle', {
+    sent: { from: 'queued', to: 'queued' },
+    worker: '',
+  }),
   refusesCommit('a finished run', {
     run: { status: 'succeeded', worker_id: null, end_reason: 'completed' },
     sent: { from: 'succeeded', to: 'queued' },
@@ -145,13 +148,9 @@ export const COMMIT_WALL: readonly Guard[] = [
       await seedRun(store, { worker_id: worker, tenant_id: 'birch' }),
       await seedRun(store, { worker_id: worker, tenant_id: 'cedar' }),
     ]
-    const rows = [
-      a,
-      { ...b, tenant: 'acme' },
-      { ...a2, tenant: 'birch' },
-      { ...b, tenant: 'nobody' },
-      c,
-    ].map((key) => transition(key))
+    const rows = [a, { ...b, tenant: 'acme' }, { ...a2, tenant: 'birch' }, { ...b, tenant: 'nobody' }, c].map((key) =>
+      transition(key),
+    )
     expect(await commit(store.db, rows, { worker })).toEqual([1, 5])
     for (const other of [b, a2]) expect(await runOf(store, other)).toMatchObject({ version: VERSION, event_seq: 1 })
     const strays = await store.admin('select from plimsoll.message where run_id = any($1)', [[b.run, a2.run]])
@@ -343,7 +342,12 @@ interface Decision {
   readonly sent?: Fields
 }
 
-export const WAITING = { status: 'waiting_confirmation', wait_reason: 'confirmation', worker_id: null, due_at: ms(60_000) }
+export const WAITING = {
+  status: 'waiting_confirmation',
+  wait_reason: 'confirmation',
+  worker_id: null,
+  due_at: ms(60_000),
+}
 
 const refusesDecision = (name: string, over: Decision): Guard =>
   guard(name, async (store) => {
@@ -367,7 +371,10 @@ export const DECIDE: readonly Guard[] = [
   }),
   refusesDecision('a plan that was replaced', { outcome: 'superseded', confirmation: { status: 'superseded' } }),
   refusesDecision('what has expired', { outcome: 'expired', confirmation: { status: 'expired' } }),
-  refusesDecision('what nobody has marked as expired yet', { outcome: 'expired', confirmation: { expires_at: ms(-1) } }),
+  refusesDecision('what nobody has marked as expired yet', {
+    outcome: 'expired',
+    confirmation: { expires_at: ms(-1) },
+  }),
   ...['approved', 'rejected', 'consumed'].map((status) =>
     refusesDecision(`what is ${status}`, { outcome: 'already_decided', confirmation: { status } }),
   ),
@@ -391,7 +398,9 @@ export const DECIDE: readonly Guard[] = [
       const rows = await decide(store.db, [decision(key, confirmation, { approve })])
       expect(rows).toEqual([{ n: 1, outcome: 'decided', status, version: 2 }])
       expect(await runOf(store, key)).toMatchObject({ status: 'queued', wait_reason: null, version: VERSION + 1 })
-      const second = await decide(store.db, [decision(key, confirmation, { approve: !approve, actor: 'bob', version: 2 })])
+      const second = await decide(store.db, [
+        decision(key, confirmation, { approve: !approve, actor: 'bob', version: 2 }),
+      ])
       expect(second).toEqual([{ n: 1, outcome: 'already_decided', status, version: 2 }])
       const [stored] = await store.admin('select decided_by from plimsoll.confirmation where id = $1', [confirmation])
       expect(stored).toEqual({ decided_by: 'ann' })
@@ -441,7 +450,10 @@ export const CANCEL: readonly Guard[] = [
 const newKey = (tenant = 'acme', environment = 'production') => ({ tenant, environment, run: unique('run') })
 
 async function refusesSubmission(store: TestStore, outcome: string, session: string, over: Fields): Promise<void> {
-  const key = newKey((over.tenant as string | undefined) ?? 'acme', (over.environment as string | undefined) ?? 'production')
+  const key = newKey(
+    (over.tenant as string | undefined) ?? 'acme',
+    (over.environment as string | undefined) ?? 'production',
+  )
   await unchanged(store, async () => {
     expect(await submit(store.db, [submission(key, session, over)])).toMatchObject([{ outcome }])
   })

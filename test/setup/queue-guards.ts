@@ -29,7 +29,11 @@ export const CLAIM: readonly Guard[] = [
   refusesClaim('a worker whose lease is over', {}, { leaseMs: -1 }),
   refusesClaim('a worker that nobody knows', {}, { id: 'wrk_unknown', leaseMs: 60_000 }),
   refusesClaim('what is not due', { due_at: ms(60_000) }),
-  refusesClaim('a wait that is not over', { status: 'waiting_confirmation', wait_reason: 'confirmation', due_at: ms(60_000) }),
+  refusesClaim('a wait that is not over', {
+    status: 'waiting_confirmation',
+    wait_reason: 'confirmation',
+    due_at: ms(60_000),
+  }),
   refusesClaim('a wait without an end', {
     status: 'waiting_confirmation',
     wait_reason: 'unknown_effect',
@@ -51,7 +55,13 @@ export const CLAIM: readonly Guard[] = [
     const younger = await seedRun(store, { ...due, agent, session_id: older.session, generation: 2, due_at: ms(-5000) })
     const branch = { session_id: older.session, generation: 3, branch: 'other' }
     const beside = await seedRun(store, { ...due, agent, ...branch })
-    const stranger = await seedRun(store, { ...due, agent, tenant_id: 'birch', session_id: older.session, generation: 9 })
+    const stranger = await seedRun(store, {
+      ...due,
+      agent,
+      tenant_id: 'birch',
+      session_id: older.session,
+      generation: 9,
+    })
     const worker = await seedWorker(store)
     expect(await claim(store, worker, agent)).toEqual([older.run, beside.run, stranger.run].sort())
     await store.admin(
@@ -73,7 +83,9 @@ export const CLAIM: readonly Guard[] = [
     const run = { ...due, status: 'waiting_confirmation', wait_reason: 'timer', agent, attempts: 9 }
     const key = await seedRun(store, run)
     const worker = await seedWorker(store)
-    expect(await claimRuns(store.db, worker as WorkerId, [agent], 1)).toMatchObject([{ run: key.run, epoch: EPOCH + 1 }])
+    expect(await claimRuns(store.db, worker as WorkerId, [agent], 1)).toMatchObject([
+      { run: key.run, epoch: EPOCH + 1 },
+    ])
     const claimed = { status: 'running', worker_id: worker, wait_reason: null, version: VERSION + 1, attempts: 9 }
     expect(await runOf(store, key)).toMatchObject(claimed)
   }),
@@ -102,7 +114,8 @@ export const REAP: readonly Guard[] = [
     const waiting = await seedRun(store, { ...due, status: 'waiting_confirmation', wait_reason: 'question' })
     const ended = await seedRun(store, { status: 'failed', worker_id: null, end_reason: 'deadline' })
     await reapRuns(store.db, 1000)
-    for (const key of [queued, waiting, ended]) expect(await runOf(store, key)).toMatchObject({ version: VERSION, attempts: 0 })
+    for (const key of [queued, waiting, ended])
+      expect(await runOf(store, key)).toMatchObject({ version: VERSION, attempts: 0 })
   }),
   guard('no more than it asked for', async (store) => {
     await reapRuns(store.db, 1000)
