@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { unreachable } from './fault.ts'
 
 /**
  * Connections for single statements that need nothing of one another: each is its own transaction, so that several may be
@@ -41,6 +42,10 @@ export function openLanes(config: pg.ClientConfig, most: number): Lanes {
       lane.flying += 1
       try {
         return await (await lane.client).query({ name, text, values })
+      } catch (error) {
+        // the server says why it ends a connection before it does: nobody may take the lane in between
+        if (unreachable(error)) lanes.delete(lane)
+        throw error
       } finally {
         lane.flying -= 1
       }

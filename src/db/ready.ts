@@ -6,7 +6,8 @@ import { appliedMigrations } from './ready.sql.ts'
 export async function storeReady(db: Db): Promise<'unreachable' | 'schema' | null> {
   try {
     const applied = await db.call(appliedMigrations, {})
-    const has = (version: number, checksum: string) => applied.some((a) => a.version === version && a.checksum === checksum)
+    const has = (version: number, checksum: string) =>
+      applied.some((a) => a.version === version && a.checksum === checksum)
     return shippedMigrations().every((m) => has(m.version, m.checksum)) ? null : 'schema'
   } catch {
     return 'unreachable'

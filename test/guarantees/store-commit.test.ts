@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { batch } from '../../src/db/batch.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { CANCEL, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, SUBMIT } from '../setup/guards.ts'
+import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from '../setup/guards.ts'
 import {
   commit,
   keyText,
@@ -39,6 +39,10 @@ describe.each(ENGINES)('commits on %s', (engine) => {
   )
 
   it.each(SUBMIT)('A3 C5 a message to a conversation that has moved on opens nothing: $name', (guard) =>
+    guard.run(store),
+  )
+
+  it.each([...CLOSE, ...OPEN])('A3 A12 a conversation is opened and closed once, by its own: $name', (guard) =>
     guard.run(store),
   )
 

@@ -8,6 +8,7 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url))
 
 /** Each crosses tenants by nature, and touches lease columns, workers or look-ups only. */
 const CROSSING = [
+  'db/ready.sql appliedMigrations',
   'journal/lease.sql canceled',
   'journal/lease.sql claim',
   'journal/lease.sql enlist',
@@ -15,13 +16,14 @@ const CROSSING = [
   'journal/lease.sql reap',
   'journal/lease.sql renew',
   'journal/lease.sql retire',
+  'request/credential.sql credentialByHash',
 ]
 
 /** Of the role that crosses tenants. */
 const CLAIM_FUNCTIONS = ['canceled', 'claim', 'reap']
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
-const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load)\(/
+const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session)\(/
 
 interface Block {
   readonly id: string
@@ -43,9 +45,12 @@ function statements(): Block[] {
 }
 
 /** True when every table that the statement reads or changes is held to the tenant that the caller names. */
-export function namesItsTenant(text: string): boolean {
+function namesItsTenant(text: string): boolean {
   if (WALLED.test(text)) return true
-  if (/insert\s+into\s+plimsoll\.\w+\s*\(\s*tenant_id\b/i.test(text) && /:tenant\b/.test(text)) return true
+  // an insert gives its first or second column, the tenant, the value of the caller
+  const insert = /insert\s+into\s+plimsoll\.\w+(?:\s+as\s+\w+)?\s*\(\s*(\w+\s*,\s*)?tenant_id\b/i.exec(text)
+  const first = insert?.[1] ? /values\s*\(\s*:\w+[^,]*,\s*:tenant\b/i : /values\s*\(\s*:tenant\b/i
+  if (insert && first.test(text)) return true
   return /\btenant_id\s*=\s*:tenant\b/.test(text)
 }
 

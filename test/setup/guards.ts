@@ -4,7 +4,7 @@
  * damaged functions, where one of them must fail.
  */
 import { expect } from 'vitest'
-import type { TestStore } from './engines.ts'
+import { statement, type TestStore } from './engines.ts'
 import {
   cancel,
   commit,
@@ -517,6 +517,52 @@ export const SUBMIT: readonly Guard[] = [
     const twice = submission(answered, unique('ses'), { status: 201, response: sent.response })
     await unchanged(store, async () => {
       await expect(submit(store.db, [twice])).rejects.toThrow(/idempotency key taken over/)
+    })
+  }),
+]
+
+// ── conversations ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+const CLOSE_SQL = 'select n, version from plimsoll.close_session($1::jsonb, $2::text[])'
+const OPEN_SQL = 'select n from plimsoll.open_session($1::jsonb, $2::text[])'
+
+/** The ordinals that were applied. */
+async function onSession(store: TestStore, text: string, row: Fields): Promise<unknown[]> {
+  const call = statement(text.includes('close') ? 'close_session' : 'open_session', text, ['rows', 'keys'])
+  const keys = [`${String(row.tenant)}/${String(row.environment)}/${String(row.session)}`]
+  return (await store.db.call(call, { rows: JSON.stringify([row]), keys })).map((r) => r.n)
+}
+
+const refusesClosing = (name: string, sent: Fields, closed = false): Guard =>
+  guard(name, async (store) => {
+    const { tenant, environment, session } = await seedRun(store)
+    if (closed) await store.admin(`update plimsoll.session set closed_at = now() where id = '${session}'`)
+    await unchanged(store, async () => {
+      expect(await onSession(store, CLOSE_SQL, { tenant, environment, session, version: 2, ...sent })).toEqual([])
+    })
+  })
+
+export const CLOSE: readonly Guard[] = [
+  refusesClosing('an older version', { version: 1 }),
+  refusesClosing('what is closed already', {}, true),
+  refusesClosing('another tenant', { tenant: 'birch' }),
+  refusesClosing('another environment', { environment: 'test' }),
+  guard('a conversation is closed and its run goes on', async (store) => {
+    const key = await seedRun(store)
+    const row = { tenant: key.tenant, environment: key.environment, session: key.session, version: 2 }
+    expect(await onSession(store, CLOSE_SQL, row)).toEqual([1])
+    expect(await runOf(store, key)).toMatchObject({ status: 'running', version: VERSION, cancel_cause: null })
+  }),
+]
+
+export const OPEN: readonly Guard[] = [
+  guard('a conversation is opened once, and not over that of another', async (store) => {
+    const row = { tenant: 'acme', environment: 'production', user_id: 'ann', subject: 'ann', agent: 'support' }
+    const session = unique('ses')
+    expect(await onSession(store, OPEN_SQL, { ...row, session })).toEqual([1])
+    await unchanged(store, async () => {
+      for (const other of [{}, { user_id: 'eve' }, { environment: 'test' }])
+        expect(await onSession(store, OPEN_SQL, { ...row, session, ...other })).toEqual([])
     })
   }),
 ]

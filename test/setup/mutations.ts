@@ -6,11 +6,13 @@
 import type { Guard } from './guards.ts'
 import {
   CANCEL,
+  CLOSE,
   COMMIT_BUDGET,
   COMMIT_LEASE,
   COMMIT_STATE,
   COMMIT_WALL,
   DECIDE,
+  OPEN,
   START_CONSENT,
   START_LEASE,
   SUBMIT,
@@ -38,6 +40,8 @@ export const PROBES = {
   claim: [...CLAIM, ...LOCKS],
   reap: REAP,
   canceled: CANCELED,
+  close_session: CLOSE,
+  open_session: OPEN,
   wall: [...WALL, ...COMMIT_WALL],
 } as const satisfies Record<string, readonly Guard[]>
 
@@ -54,6 +58,8 @@ const submit = of('submit')
 const claim = of('claim')
 const reap = of('reap')
 const canceled = of('canceled')
+const close = of('close_session')
+const open = of('open_session')
 const wall = of('wall')
 const held: More = { held: 'policies' }
 const list = "perform set_config('app.batch', p_keys::text, true);"
@@ -62,56 +68,55 @@ const listOfRows = `perform set_config('app.batch', (select array_agg(concat_ws(
   from jsonb_array_elements(p) x)::text, true);`
 
 export const MUTATIONS: readonly Mutation[] = [
-  step('drops the version', ' and r.version = t.version\n', '\n'),
-  step('takes any later version', 'r.version = t.version\n', 'r.version >= t.version\n'),
-  step('drops the status', `and r.status = t."from"`),
-  step('lets a finished run move', 'and r.end_reason is null'),
-  step('drops the epoch', ' and r.epoch = t.epoch'),
-  step('takes any later epoch', 'r.epoch = t.epoch', 'r.epoch >= t.epoch'),
-  step('drops the worker', 'r.worker_id = p_worker and '),
-  step('checks the lease of idle runs only', "r.status <> 'running' or", "r.status = 'running' or"),
-  step('drops the limit of steps', 'and t.step <= r.max_steps'),
-  step('allows one step less', 't.step <= r.max_steps', 't.step < r.max_steps'),
-  step('drops the limit of tool calls', 'and r.used_tool_calls + t.tool_calls <= r.max_tool_calls'),
-  step('checks the calls before and not after', 'r.used_tool_calls + t.tool_calls <=', 'r.used_tool_calls <='),
-  step('allows one call less', 't.tool_calls <= r.max_tool_calls', 't.tool_calls < r.max_tool_calls'),
-  step('drops the limit of tokens', '- t.released_tokens + t.reserved_tokens <= r.max_tokens)', '> 0)'),
-  step('forgets tokens that are held', ' + r.reserved_tokens\n', '\n'),
+  step('drops the version', ' and x.version = t.version\n', '\n'),
+  step('takes any later version', 'x.version = t.version\n', 'x.version >= t.version\n'),
+  step('drops the status', `and x.status = t."from"`),
+  step('lets a finished run move', 'and x.end_reason is null'),
+  step('drops the epoch', ' and x.epoch = t.epoch'),
+  step('takes any later epoch', 'x.epoch = t.epoch', 'x.epoch >= t.epoch'),
+  step('drops the worker', 'x.worker_id = p_worker and '),
+  step('checks the lease of idle runs only', "x.status <> 'running' or", "x.status = 'running' or"),
+  step('drops the limit of steps', 'and t.step <= x.max_steps'),
+  step('allows one step less', 't.step <= x.max_steps', 't.step < x.max_steps'),
+  step('drops the limit of tool calls', 'and x.used_tool_calls + t.tool_calls <= x.max_tool_calls'),
+  step('checks the calls before and not after', 'x.used_tool_calls + t.tool_calls <=', 'x.used_tool_calls <='),
+  step('allows one call less', 't.tool_calls <= x.max_tool_calls', 't.tool_calls < x.max_tool_calls'),
+  step('drops the limit of tokens', '- t.released_tokens + t.reserved_tokens <= x.max_tokens)', '> 0)'),
+  step('forgets tokens that are held', ' + x.reserved_tokens\n', '\n'),
   step(
     'forgets tokens of this commit',
-    ' + t.input_tokens + t.output_tokens + r.reserved_tokens',
-    ' + r.reserved_tokens',
+    ' + t.input_tokens + t.output_tokens + x.reserved_tokens',
+    ' + x.reserved_tokens',
   ),
   step('does not give tokens back', '- t.released_tokens + t.reserved_tokens <=', '+ t.reserved_tokens <='),
   step('refuses to book what was spent', '(t.reserved_tokens = 0 or', '(false or'),
-  step('drops the limit of cost', '- t.released_cost + t.reserved_cost <= r.max_cost)', '> 0)'),
+  step('drops the limit of cost', '- t.released_cost + t.reserved_cost <= x.max_cost)', '> 0)'),
   step(
     'forgets money that is held',
-    ' + r.reserved_cost - t.released_cost + t.reserved_cost <=',
+    ' + x.reserved_cost - t.released_cost + t.reserved_cost <=',
     ' - t.released_cost + t.reserved_cost <=',
   ),
-  step('forgets money of this commit', 'r.used_cost + t.spent_cost + r.reserved_cost', 'r.used_cost + r.reserved_cost'),
+  step('forgets money of this commit', 'x.used_cost + t.spent_cost + x.reserved_cost', 'x.used_cost + x.reserved_cost'),
   step(
     'does not count tokens',
-    'used_tokens = r.used_tokens + t.input_tokens + t.output_tokens',
-    'used_tokens = r.used_tokens',
+    'used_tokens = x.used_tokens + t.input_tokens + t.output_tokens',
+    'used_tokens = x.used_tokens',
   ),
   step(
     'does not count calls',
-    'used_tool_calls = r.used_tool_calls + t.tool_calls',
-    'used_tool_calls = r.used_tool_calls',
+    'used_tool_calls = x.used_tool_calls + t.tool_calls',
+    'used_tool_calls = x.used_tool_calls',
   ),
-  step('does not raise the version', 'version = r.version + 1', 'version = r.version'),
-  step('joins without the tenant', 'where r.tenant_id = t.tenant and r.environment', 'where r.environment'),
-  step('joins without the environment', 'and r.environment = t.environment'),
+  step('does not raise the version', 'version = x.version + 1', 'version = x.version'),
+  step('joins without the tenant', 'where x.tenant_id = t.tenant and x.environment', 'where x.environment'),
+  step('joins without the environment', 'and x.environment = t.environment'),
   step('takes the list from the rows', list, listOfRows),
-  step(
-    'moves runs and writes no messages',
-    'from a cross join lateral jsonb_to_recordset(a.messages)',
-    'from (select * from a limit 0) a cross join lateral jsonb_to_recordset(a.messages)',
-  ),
-  step('books nothing', 'from a where a.kind is not null', 'from a where false'),
-  step('settles what is settled', "\n      and e.status <> 'settled'\n", '\n', {}),
+  step('moves runs and writes no messages', "if t.messages <> '[]' then", 'if false then'),
+  step('moves runs and writes no effects', "if t.effects <> '[]' then", 'if false then'),
+  step('moves runs and tells nobody', "if t.events <> '[]' then", 'if false then'),
+  step('books nothing', 'if t.kind is not null then', 'if false then'),
+  step('writes the children of a refused row', 'continue when not found;', 'if not found then r.id := t.run; end if;'),
+  step('settles what is settled', "\n        and e.status <> 'settled';", ';'),
 
   start('drops the version', 'and r.version = t.version'),
   // a table check: who is not running has no worker
@@ -299,6 +304,12 @@ export const MUTATIONS: readonly Mutation[] = [
 
   canceled('tells of runs of others', 'r.worker_id = p_worker and'),
   canceled('tells of every run', ' and r.cancel_cause is not null'),
+
+  close('drops the version', '\n      and x.version = coalesce(t.version, x.version)\n', '\n'),
+  close('closes twice', ' and x.closed_at is null\n', '\n'),
+  close('joins without the tenant', 'where x.tenant_id = t.tenant and x.environment', 'where x.environment', held),
+  close('joins without the environment', 'and x.environment = t.environment', '', held),
+  open('opens what is there', 'on conflict do nothing', 'on conflict (tenant_id, id) do update set version = 9'),
 
   wall('forgets the tenant', "tenant_id = nullif(current_setting('app.tenant', true), '')\n    and", ''),
   wall('forgets the environment', "and environment = nullif(current_setting('app.environment', true), '')"),

@@ -85,9 +85,18 @@ export interface Person {
 }
 
 export function person(base: string | (() => string), bearer: string): Person {
-  const call = async (method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer> => {
+  const call = async (
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body?: string,
+  ): Promise<Answer> => {
     const url = (typeof base === 'string' ? base : base()) + path
-    const response = await fetch(url, { method, headers: { authorization: `Bearer ${bearer}`, ...headers }, ...(body !== undefined && { body }) })
+    const response = await fetch(url, {
+      method,
+      headers: { authorization: `Bearer ${bearer}`, ...headers },
+      ...(body !== undefined && { body }),
+    })
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
   }
@@ -127,11 +136,16 @@ export interface PlaneOptions {
 export async function openPlane({ db, agents, http, worker }: PlaneOptions): Promise<Plane> {
   const runtime = createRuntime({ db, agents })
   const server = await createHttpServer(runtime, { secret: SECRET, ...http })
-  const working = worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })
+  const working =
+    worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })
   const keys = new Map<string, Promise<Person>>()
   const withKey = (kind: 'service' | 'operator', tenant: string, permissions: readonly string[]): Promise<Person> => {
     const name = JSON.stringify([kind, tenant, permissions])
-    const made = keys.get(name) ?? runtime.createKey({ tenant, environment: 'test', kind, user: `${kind}_1`, permissions }).then(({ key }) => person(server.url, key))
+    const made =
+      keys.get(name) ??
+      runtime
+        .createKey({ tenant, environment: 'test', kind, user: `${kind}_1`, permissions })
+        .then(({ key }) => person(server.url, key))
     keys.set(name, made)
     return made
   }
@@ -143,7 +157,9 @@ export async function openPlane({ db, agents, http, worker }: PlaneOptions): Pro
     service,
     operator: (tenant = 'acme') => withKey('operator', tenant, ['*']),
     async user(name, tenant = 'acme', permissions) {
-      const minted = await (await service(tenant)).post('/v1/tokens', { body: { user: name, ...(permissions && { permissions }) } })
+      const minted = await (await service(tenant)).post('/v1/tokens', {
+        body: { user: name, ...(permissions && { permissions }) },
+      })
       return person(server.url, minted.body.token)
     },
     async close() {
@@ -185,13 +201,17 @@ export function refundTool(payments: Payments, confirmationMs?: number): Contrac
       payments.refunds.push({ key: cx.effectKey, orderId, cents })
       return { refunded: cents }
     },
-    probe: (cx) => (payments.refunds.some((r) => r.key === cx.effectKey) ? { happened: true, result: { refunded: true } } : { happened: false }),
+    probe: (cx) =>
+      payments.refunds.some((r) => r.key === cx.effectKey)
+        ? { happened: true, result: { refunded: true } }
+        : { happened: false },
   })
 }
 
 export const BUDGET = { steps: 8, toolCalls: 8, tokens: 50_000, costCents: 500, seconds: 120 }
 
-export const agentOf = (name: string, spec: Omit<AgentSpec, 'budget'> & Partial<Pick<AgentSpec, 'budget'>>): Agent => agent(name, { budget: BUDGET, ...spec })
+export const agentOf = (name: string, spec: Omit<AgentSpec, 'budget'> & Partial<Pick<AgentSpec, 'budget'>>): Agent =>
+  agent(name, { budget: BUDGET, ...spec })
 
 /** Asks until the answer is as wanted. */
 export async function until<T>(ask: () => Promise<T>, isWanted: (value: T) => boolean): Promise<T> {
@@ -206,10 +226,16 @@ export async function until<T>(ask: () => Promise<T>, isWanted: (value: T) => bo
 const ENDED = ['succeeded', 'failed', 'canceled']
 
 export const ended = (who: Person, run: string): Promise<any> =>
-  until(async () => (await who.get(`/v1/runs/${run}`)).body, (body) => ENDED.includes(body.status))
+  until(
+    async () => (await who.get(`/v1/runs/${run}`)).body,
+    (body) => ENDED.includes(body.status),
+  )
 
 /** The confirmation that a run waits for. */
 export async function confirmationOf(who: Person, run: string): Promise<any> {
-  const page = await until(() => who.get(`/v1/confirmations?run_id=${run}`), ({ body }) => body.items?.length > 0)
+  const page = await until(
+    () => who.get(`/v1/confirmations?run_id=${run}`),
+    ({ body }) => body.items?.length > 0,
+  )
   return page.body.items[0]
 }
