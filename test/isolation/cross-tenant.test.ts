@@ -8,7 +8,7 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url))
 
 /** Each crosses tenants by nature, and touches lease columns, workers or look-ups only. */
 const CROSSING = [
-  'journal/lease.sql canceled',
+  'journal/lease.sql driven',
   'journal/lease.sql claim',
   'journal/lease.sql enlist',
   'journal/lease.sql forgetWorkers',

@@ -15,7 +15,7 @@ import {
   START_LEASE,
   SUBMIT,
 } from './guards.ts'
-import { CANCELED, CLAIM, LOCKS, REAP } from './queue-guards.ts'
+import { DRIVEN, CLAIM, LOCKS, REAP } from './queue-guards.ts'
 import { WALL } from './wall-guards.ts'
 
 export interface Mutation {
@@ -37,7 +37,7 @@ export const PROBES = {
   submit: SUBMIT,
   claim: [...CLAIM, ...LOCKS],
   reap: REAP,
-  canceled: CANCELED,
+  driven: DRIVEN,
   wall: [...WALL, ...COMMIT_WALL],
 } as const satisfies Record<string, readonly Guard[]>
 
@@ -53,7 +53,7 @@ const cancel = of('cancel')
 const submit = of('submit')
 const claim = of('claim')
 const reap = of('reap')
-const canceled = of('canceled')
+const driven = of('driven')
 const wall = of('wall')
 const held: More = { held: 'policies' }
 const list = "perform set_config('app.batch', p_keys::text, true);"
@@ -183,8 +183,9 @@ export const MUTATIONS: readonly Mutation[] = [
   reap('does not raise the version', 'version = r.version + 1, attempts', 'attempts'),
   reap('knows no limit', 'limit p_limit'),
 
-  canceled('tells of runs of others', 'r.worker_id = p_worker and'),
-  canceled('tells of every run', ' and r.cancel_cause is not null'),
+  driven('tells of runs of others', 'r.worker_id = p_worker and'),
+  driven('tells of every run as canceled', 'r.cancel_cause is not null', 'true'),
+  driven('tells of what has ended', " and r.status = 'running'"),
 
   wall('forgets the tenant', "tenant_id = nullif(current_setting('app.tenant', true), '')\n    and", ''),
   wall('forgets the environment', "and environment = nullif(current_setting('app.environment', true), '')"),
