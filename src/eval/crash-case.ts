@@ -15,7 +15,7 @@ import { crashAgent, type CrashAgentSpec } from './crash-agent.ts'
 import { type CrashWorker, spawnCrashWorker } from './crash-process.ts'
 
 /** Short, so that a takeover takes a second; 4 heartbeats in a lease. */
-export const TIMES = { heartbeatMs: 200, leaseMs: 800, pollMs: 50 } as const
+export const TIMES = { heartbeatMs: 200, leaseMs: 800, pollMs: 100 } as const
 
 export interface CrashCase {
   readonly mode: ProviderMode
@@ -33,6 +33,8 @@ export interface CrashGround {
   /** For the processes. */
   readonly url: string
   readonly provider: EffectProvider
+  /** The program of the processes, when it is not the source. */
+  readonly program?: string
   /** How long a run may take before it counts as stuck. */
   readonly patienceMs: number
 }
@@ -87,7 +89,8 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
   let survivor: Worker | null = null
   try {
     for (const faults of wanted.victims) {
-      const victim = spawnCrashWorker({ db: ground.url, agents: [spec], ...TIMES }, faults)
+      const program = ground.program === undefined ? {} : { program: ground.program }
+      const victim = spawnCrashWorker({ db: ground.url, agents: [spec], ...TIMES, ...program }, faults)
       victims.push(victim)
       if (wanted.beside) {
         await until(watched, (found) => found?.status !== 'queued' || victim.met.length > 0, victim.gone)
@@ -158,7 +161,7 @@ async function until(watched: Watched, done: (run: Seen | null) => boolean, or?:
     found = await seen(runtime, run)
     if (done(found)) break
     if (found?.wait === 'confirmation') await approve(runtime, run)
-    await runtime.clock.sleep(20)
+    await runtime.clock.sleep(60)
   }
   return found
 }
@@ -174,12 +177,26 @@ export async function approve(runtime: Runtime, run: RunId): Promise<void> {
 const LEADS: Partial<Record<FaultPoint, CrashCase>> = {
   'ledger.before': { mode: 'keyed', victims: ['model.sent:1:kill'] },
   'ledger.after': { mode: 'keyed', victims: ['model.sent:1:kill'] },
-  'park.before': { mode: 'state', victims: ['ext.before:1:kill'] },
-  'park.after': { mode: 'state', victims: ['ext.before:1:kill'] },
+  'park.before': { mode: 'manual', victims: ['ext.before:1:kill'] },
+  'park.after': { mode: 'manual', victims: ['ext.before:1:kill'] },
 }
 
 /** The case that strikes at a place, and there for the n-th time. */
 export function caseAt(point: FaultPoint, action: 'kill' | 'stop', mode: ProviderMode = 'keyed', pass = 1): CrashCase {
   const lead = LEADS[point] ?? { mode, victims: [] }
   return { mode: lead.mode, victims: [...lead.victims, `${point}:${pass}:${action}`] }
+}
+
+export type Verdict = 'ok' | 'duplicate' | 'lost' | 'stuck'
+
+/**
+ * What the promise says about a case: one effect where the provider has a key or can be asked; where it has neither, at
+ * most one, and either the run knows of it or a person is asked.
+ */
+export function judge({ mode, deadly }: CrashCase, result: CrashResult): Verdict {
+  if (result.stuck) return 'stuck'
+  if (result.effects > 1 || result.keys.length > 1) return 'duplicate'
+  const asksPerson = result.reason === 'unknown_effect'
+  if (asksPerson) return mode === 'manual' || deadly ? 'ok' : 'lost'
+  return result.status === 'succeeded' && result.effects === 1 ? 'ok' : 'lost'
 }

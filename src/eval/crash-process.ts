@@ -10,6 +10,8 @@ export interface CrashWorkerSpec {
   readonly heartbeatMs: number
   readonly leaseMs: number
   readonly pollMs: number
+  /** The file of the program; default: the one beside this file. */
+  readonly program?: string
 }
 
 export interface CrashWorker {
@@ -25,7 +27,8 @@ export interface CrashWorker {
 }
 
 export function spawnCrashWorker(spec: CrashWorkerSpec, faults: string): CrashWorker {
-  const file = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './crash-worker.ts' : './crash-worker.js', import.meta.url))
+  const beside = import.meta.url.endsWith('.ts') ? './crash-worker.ts' : './crash-worker.js'
+  const file = spec.program ?? fileURLToPath(new URL(beside, import.meta.url))
   const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : []
   const child = spawn(process.execPath, [...loader, file], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -6,6 +6,7 @@ import { type Db } from '../../src/db/port.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { type CrashCase, type CrashGround, type CrashResult, runCrashCase } from '../../src/eval/crash-case.ts'
 import { startEffectProvider } from '../../src/testing/effect-provider.ts'
+import { compiled } from '../setup/compiled.ts'
 import { type TestDatabase, testDatabase } from '../setup/database.ts'
 
 export interface Ground extends CrashGround {
@@ -17,6 +18,7 @@ export interface Ground extends CrashGround {
 export async function openGround(): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-recovery-'))
   const database = await testDatabase()
+  const sources = compiled()
   const [db, provider] = await Promise.all([
     openPostgres({ url: database.url, connections: 6 }),
     startEffectProvider({ log: join(folder, 'effects.jsonl') }),
@@ -26,10 +28,12 @@ export async function openGround(): Promise<Ground> {
     db,
     url: database.url,
     provider,
+    program: join(sources.folder, 'eval/crash-worker.js'),
     patienceMs: 40_000,
     async close() {
       await Promise.all([db.close(), provider.stop()])
       await database.drop()
+      sources.remove()
       rmSync(folder, { recursive: true, force: true })
     },
   }
