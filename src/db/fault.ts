@@ -11,7 +11,7 @@ export function storeFault(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const text = error instanceof Error ? error.message : ''
   if (NO_TEXT.test(code)) return new Fault('invalid_text', undefined, { cause: error })
-  if (UNREACHABLE.test(code) || /timeout exceeded when trying to connect|Connection terminated/i.test(text)) {
+  if (UNREACHABLE.test(code) || /timeout exceeded when trying to connect|Connection terminated|Query read timeout/i.test(text)) {
     const hint =
       code === '3D000' ? 'The database does not exist.' : /^28/.test(code) ? 'The server refused the login.' : undefined
     return new Fault('store_unavailable', hint, { cause: error })

@@ -96,8 +96,8 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
     // the row comes from the transition, the key from the evidence: a confused tenant is outside the wall
     commit: (lease, run, moved) => senderOf(lease.worker)({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf(lease) }),
     commitIdle(scope, run, moved, audit) {
-      const step = encodeStep(run, moved, sealWith(sealer, run.key.tenant))
-      const row = audit ? { ...step, audit: [audit] } : step
+      const encoded = encodeStep(run, moved, sealWith(sealer, run.key.tenant))
+      const row = audit ? { ...encoded, audit: [audit] } : encoded
       return senderOf('')({ row, key: keyOf({ ...scope, run: run.key.run }) })
     },
     async load(key) {
