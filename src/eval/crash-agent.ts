@@ -17,8 +17,10 @@ export interface CrashAgentSpec {
   readonly provider: string
   /** Of the write; a provider without a key is asked only after this time. */
   readonly timeoutMs: number
-  /** The write kills its own process, as native code may. */
-  readonly deadly?: boolean
+  /** This tool kills its own process, as native code may. */
+  readonly deadly?: 'read' | 'write'
+  /** How often the run may lose its worker without progress; default 5. */
+  readonly attempts?: number
 }
 
 const input = z.strictObject({ resource: z.string(), units: z.int() })
@@ -28,7 +30,10 @@ export function crashAgent(spec: CrashAgentSpec): Agent {
   const look = tool('stock.look@1', {
     input,
     effect: 'read',
-    run: async ({ resource }) => (await fetch(`${provider}/state/resources/${resource}`)).json(),
+    async run({ resource }) {
+      if (spec.deadly === 'read') process.kill(process.pid, 'SIGKILL')
+      return (await fetch(`${provider}/state/resources/${resource}`)).json()
+    },
   })
   const change = tool('stock.change@1', {
     input,
@@ -38,7 +43,7 @@ export function crashAgent(spec: CrashAgentSpec): Agent {
     ...(mode === 'keyed' ? { probe: (cx: ToolContext) => ask(`${provider}/keyed/effects/${encodeURIComponent(cx.effectKey)}`, cx.signal) } : {}),
     ...(mode === 'state' ? { probe: (cx: ToolContext, { resource }: z.infer<typeof input>) => ask(`${provider}/state/resources/${resource}`, cx.signal) } : {}),
     async commit({ resource, units }, cx) {
-      if (spec.deadly) process.kill(process.pid, 'SIGKILL')
+      if (spec.deadly === 'write') process.kill(process.pid, 'SIGKILL')
       const reply = await fetch(`${provider}/${mode}/effects`, {
         method: 'POST',
         headers: { 'idempotency-key': cx.effectKey },
@@ -53,7 +58,7 @@ export function crashAgent(spec: CrashAgentSpec): Agent {
     model: scripted(threeSteps, { id: 'crash', maxOutputTokens: 200 }),
     tools: [look, change],
     budget: { steps: 6, toolCalls: 4, tokens: 50_000, costCents: 1000, seconds: 60 },
-    attempts: 5,
+    attempts: spec.attempts ?? 5,
   })
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Db } from '../db/port.ts'
 import type { FaultPoint } from '../kernel/faultpoint.ts'
-import type { RunId } from '../kernel/ids.ts'
+import type { RunId, SessionId } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
 import { actorFrom, scopeOf } from '../request/actor.ts'
 import { isFinal, type Run } from '../run/state.ts'
@@ -24,8 +24,9 @@ export interface CrashCase {
   /** The one who finishes works beside the first victim from the moment at which that has a run; default: after the last failed. */
   readonly beside?: boolean
   readonly trouble?: Omit<Trouble, 'resource'>
-  /** The write kills its process each time. */
-  readonly deadly?: boolean
+  /** This tool kills the process of each victim. */
+  readonly deadly?: 'read' | 'write'
+  readonly attempts?: number
 }
 
 export interface CrashGround {
@@ -49,7 +50,9 @@ export interface CrashResult {
   readonly met: readonly (readonly string[])[]
   readonly stuck: boolean
   readonly run: RunId
-  readonly agent: string
+  readonly session: SessionId
+  readonly sessionVersion: number
+  readonly spec: CrashAgentSpec
 }
 
 const working = {
@@ -79,18 +82,19 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
     mode: wanted.mode,
     provider: ground.provider.url,
     timeoutMs: 1_500,
-    ...(wanted.deadly ? { deadly: true } : {}),
+    ...(wanted.attempts === undefined ? {} : { attempts: wanted.attempts }),
   }
   if (wanted.trouble) await ground.provider.trouble({ ...wanted.trouble, resource })
   const runtime = createRuntime({ db: ground.db, agents: [crashAgent(spec)] })
-  const { run } = await runtime.submit(crashActor(), { agent: spec.name, text: resource })
+  const deadly = wanted.deadly === undefined ? {} : { deadly: wanted.deadly }
+  const { run, session, sessionVersion } = await runtime.submit(crashActor(), { agent: spec.name, text: resource })
   const watched: Watched = { ground, runtime, run, until: performance.now() + ground.patienceMs }
   const victims: CrashWorker[] = []
   let survivor: Worker | null = null
   try {
     for (const faults of wanted.victims) {
       const program = ground.program === undefined ? {} : { program: ground.program }
-      const victim = spawnCrashWorker({ db: ground.url, agents: [spec], ...TIMES, ...program }, faults)
+      const victim = spawnCrashWorker({ db: ground.url, agents: [{ ...spec, ...deadly }], ...TIMES, ...program }, faults)
       victims.push(victim)
       if (wanted.beside) {
         await until(watched, (found) => found?.status !== 'queued' || victim.met.length > 0, victim.gone)
@@ -110,7 +114,9 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
       met: victims.map((v) => v.met),
       stuck: last === null || !rests(last),
       run,
-      agent: spec.name,
+      session,
+      sessionVersion,
+      spec,
     }
   } finally {
     for (const victim of victims) victim.signal('SIGKILL')
@@ -196,6 +202,7 @@ export type Verdict = 'ok' | 'duplicate' | 'lost' | 'stuck'
 export function judge({ mode, deadly }: CrashCase, result: CrashResult): Verdict {
   if (result.stuck) return 'stuck'
   if (result.effects > 1 || result.keys.length > 1) return 'duplicate'
+  if (deadly === 'read') return result.reason === 'attempts_exhausted' ? 'ok' : 'lost'
   const asksPerson = result.reason === 'unknown_effect'
   if (asksPerson) return mode === 'manual' || deadly ? 'ok' : 'lost'
   return result.status === 'succeeded' && result.effects === 1 ? 'ok' : 'lost'

@@ -46,12 +46,23 @@ export interface RequestLine {
   readonly answered: boolean
 }
 
+/** Written when a request comes in, before anything can go wrong with it. */
+export interface ArrivalLine {
+  readonly kind: 'arrival'
+  readonly key: string
+  readonly resource: string
+}
+
+export type LogLine = EffectLine | RequestLine | ArrivalLine
+
 export interface EffectProvider {
   readonly url: string
   readonly pid: number
   /** Everything that happened, in order. */
   effects(): readonly EffectLine[]
-  /** Every write request, the repeated and the unanswered ones included. */
+  /** Every write request that came in, also one that is still being worked on. */
+  arrivals(): readonly ArrivalLine[]
+  /** Every write request that came to its end, the repeated and the unanswered ones included. */
   requests(): readonly RequestLine[]
   /** Arms one trouble; the newest for a resource counts. */
   trouble(trouble: Trouble): Promise<void>
@@ -73,11 +84,12 @@ export async function startEffectProvider({ log, port = 0 }: EffectProviderOptio
   const found = await Promise.race([portOf(child), gone.then(() => null)])
   if (found === null || child.pid === undefined) throw new Error('the effect provider ended before it listened')
   const url = `http://127.0.0.1:${found}`
-  const lines = (): readonly (EffectLine | RequestLine)[] => linesOf(readFileSync(log, 'utf8'))
+  const lines = (): readonly LogLine[] => linesOf(readFileSync(log, 'utf8'))
   return {
     url,
     pid: child.pid,
     effects: () => lines().filter((line) => line.kind === 'effect'),
+    arrivals: () => lines().filter((line) => line.kind === 'arrival'),
     requests: () => lines().filter((line) => line.kind === 'request'),
     async trouble(trouble) {
       await fetch(`${url}/trouble`, { method: 'POST', body: JSON.stringify(trouble) })
@@ -90,11 +102,11 @@ export async function startEffectProvider({ log, port = 0 }: EffectProviderOptio
 }
 
 /** The whole lines of a log; a torn last one never happened. */
-export const linesOf = (text: string): readonly (EffectLine | RequestLine)[] =>
+export const linesOf = (text: string): readonly LogLine[] =>
   text
     .split('\n')
     .slice(0, -1)
-    .map((line) => JSON.parse(line) as EffectLine | RequestLine)
+    .map((line) => JSON.parse(line) as LogLine)
 
 async function portOf(child: ChildProcess): Promise<number | null> {
   if (!child.stdout) return null

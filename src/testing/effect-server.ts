@@ -12,7 +12,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '../kernel/json.ts'
-import { type EffectLine, linesOf, type ProviderMode, type RequestLine, type Trouble } from './effect-provider.ts'
+import { type EffectLine, linesOf, type LogLine, type ProviderMode, type Trouble } from './effect-provider.ts'
 
 const [file = '', port = '0'] = process.argv.slice(2)
 const log = openSync(file, 'a')
@@ -22,7 +22,7 @@ const troubles = new Map<string, Trouble & { times: number }>()
 const resultOf = (line: EffectLine): Json => ({ id: `effect_${happened.indexOf(line) + 1}`, resource: line.resource })
 const byKey = (key: string): EffectLine | undefined => happened.find((e) => e.key === key && e.mode.startsWith('keyed'))
 
-function write(...lines: readonly (EffectLine | RequestLine)[]): void {
+function write(...lines: readonly LogLine[]): void {
   writeSync(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
 }
 
@@ -36,6 +36,7 @@ function troubleOf(resource: string): Trouble | null {
 async function receive(mode: ProviderMode, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { resource, args } = JSON.parse(await text(request)) as { resource: string; args: Json }
   const key = String(request.headers['idempotency-key'] ?? '')
+  write({ kind: 'arrival', key, resource })
   const trouble = troubleOf(resource)
   if (trouble?.kind === 'slow') await sleep(trouble.ms ?? 0)
   const known = mode.startsWith('keyed') ? byKey(key) : undefined

@@ -4,9 +4,11 @@
  */
 export { MISBEHAVIOUR, type Behaviour, type Exchange } from './misbehaviour.ts'
 export {
+  type ArrivalLine,
   type EffectLine,
   type EffectProvider,
   type EffectProviderOptions,
+  type LogLine,
   type ProviderMode,
   type RequestLine,
   startEffectProvider,

@@ -15,10 +15,11 @@ export interface Ground extends CrashGround {
   close(): Promise<void>
 }
 
-export async function openGround(): Promise<Ground> {
+/** `processes`: workers of their own will be started, which is quicker from plain JavaScript. */
+export async function openGround({ processes = false } = {}): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-recovery-'))
   const database = await testDatabase()
-  const sources = compiled()
+  const sources = processes ? compiled() : null
   const [db, provider] = await Promise.all([
     openPostgres({ url: database.url, connections: 6 }),
     startEffectProvider({ log: join(folder, 'effects.jsonl') }),
@@ -28,12 +29,12 @@ export async function openGround(): Promise<Ground> {
     db,
     url: database.url,
     provider,
-    program: join(sources.folder, 'eval/crash-worker.js'),
+    ...(sources ? { program: join(sources.folder, 'eval/crash-worker.js') } : {}),
     patienceMs: 40_000,
     async close() {
       await Promise.all([db.close(), provider.stop()])
       await database.drop()
-      sources.remove()
+      sources?.remove()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -12,7 +12,7 @@ const atEffect = (point: FaultPoint, mode: ProviderMode): CrashCase => caseAt(po
 describe.skipIf(!url)('a worker killed', () => {
   let ground: Ground
   beforeAll(async () => {
-    ground = await openGround()
+    ground = await openGround({ processes: true })
   })
   afterAll(() => ground.close())
 

@@ -7,7 +7,7 @@ const url = inject('postgres')
 describe.skipIf(!url)('a worker that is paused for longer than its lease', () => {
   let ground: Ground
   beforeAll(async () => {
-    ground = await openGround()
+    ground = await openGround({ processes: true })
   })
   afterAll(() => ground.close())
 
