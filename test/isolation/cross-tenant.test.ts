@@ -8,8 +8,8 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url))
 
 /** Each crosses tenants by nature, and touches lease columns, workers or look-ups only. */
 const CROSSING = [
-  'journal/lease.sql driven',
   'journal/lease.sql claim',
+  'journal/lease.sql driven',
   'journal/lease.sql enlist',
   'journal/lease.sql forgetWorkers',
   'journal/lease.sql reap',
@@ -18,7 +18,7 @@ const CROSSING = [
 ]
 
 /** Of the role that crosses tenants. */
-const CLAIM_FUNCTIONS = ['canceled', 'claim', 'reap']
+const CLAIM_FUNCTIONS = ['claim', 'driven', 'reap']
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
 const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load)\(/
