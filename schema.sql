@@ -114,6 +114,7 @@ create table plimsoll.credential (
   constraint credential_kind_check CHECK ((kind = ANY (ARRAY['service'::text, 'operator'::text])))
 );
 alter table plimsoll.credential owner to plimsoll_owner;
+CREATE UNIQUE INDEX credential_id ON plimsoll.credential USING btree (tenant_id, id);
 grant insert, select on table plimsoll.credential to plimsoll_app;
 grant update (revoked_at) on table plimsoll.credential to plimsoll_app;
 
@@ -462,20 +463,6 @@ end $function$;
 alter function plimsoll.cancel(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.cancel(jsonb,text[]) to plimsoll_app;
 
-CREATE OR REPLACE FUNCTION plimsoll.canceled(p_worker text)
- RETURNS TABLE(tenant text, environment text, run text)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET enable_seqscan TO 'off'
-AS $function$
-begin
-  return query select r.tenant_id::text, r.environment::text, r.id from plimsoll.run r
-  where r.worker_id = p_worker and r.status = 'running' and r.cancel_cause is not null;
-end $function$;
-alter function plimsoll.canceled(text) owner to plimsoll_claim;
-grant execute on function plimsoll.canceled(text) to plimsoll_app;
-
 CREATE OR REPLACE FUNCTION plimsoll.claim(p_worker text, p_agents text[], p_limit integer)
  RETURNS TABLE(tenant text, environment text, run text, epoch bigint)
  LANGUAGE plpgsql
@@ -509,6 +496,34 @@ begin
 end $function$;
 alter function plimsoll.claim(text,text[],integer) owner to plimsoll_claim;
 grant execute on function plimsoll.claim(text,text[],integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.close_session(p jsonb, p_keys text[])
+ RETURNS TABLE(n integer, version bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  perform set_config('app.batch', p_keys::text, true);
+  return query
+  with t as materialized (
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, version int8))
+      with ordinality as t(tenant, environment, session, version, n) order by tenant, session
+  ),
+  u as (
+    update plimsoll.session x set closed_at = now(), version = x.version + 1
+    from t
+    where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session and x.closed_at is null
+      and x.version = coalesce(t.version, x.version)
+    returning t.n, x.version
+  )
+  select u.n::int, u.version from u;
+  perform set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.close_session(jsonb,text[]) owner to plimsoll_step;
+grant execute on function plimsoll.close_session(jsonb,text[]) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.decide(p jsonb, p_keys text[])
  RETURNS TABLE(n integer, outcome text, status text, version bigint)
@@ -580,6 +595,20 @@ begin
 end $function$;
 alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.driven(p_worker text)
+ RETURNS TABLE(tenant text, environment text, run text, epoch bigint, canceled boolean)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query select r.tenant_id::text, r.environment::text, r.id, r.epoch, r.cancel_cause is not null from plimsoll.run r
+  where r.worker_id = p_worker and r.status = 'running';
+end $function$;
+alter function plimsoll.driven(text) owner to plimsoll_claim;
+grant execute on function plimsoll.driven(text) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.load(p_tenant text, p_environment text, p_run text)
  RETURNS jsonb
@@ -768,12 +797,13 @@ begin
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
       kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, reserved_tokens int8,
       reserved_cost int8, released_tokens int8, released_cost int8, integrity text, confidentiality text,
-      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb
+      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb,
+      audit jsonb
     )) with ordinality as t(
       tenant, environment, run, epoch, version, "from", "to", wait, phase, step, attempts, due_ms, cancel, end_reason, message_seq,
       event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
-      confirmations, closed, events, n)
+      confirmations, closed, events, audit, n)
     -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
   loop
@@ -859,6 +889,13 @@ begin
       insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
       select r.tenant_id, r.id, v.seq, r.environment, v.type, v.visibility, decode(v.body, 'base64')
       from jsonb_to_recordset(t.events) as v (seq int8, type text, visibility text, body text);
+    end if;
+    -- what a person did to the run, when this is that
+    if t.audit is not null then
+      insert into plimsoll.audit (tenant_id, id, environment, run_id, actor_kind, actor, action, target, outcome, reason)
+      select r.tenant_id, w.id, r.environment, r.id, w.actor_kind, w.actor, w.action, w.target, w.outcome, w.reason
+      from jsonb_to_recordset(t.audit) as w (id text, actor_kind text, actor text, action text, target text, outcome text,
+        reason text);
     end if;
     n := t.n;
     version := r.version;

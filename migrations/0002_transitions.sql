@@ -35,12 +35,13 @@ begin
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
       kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, reserved_tokens int8,
       reserved_cost int8, released_tokens int8, released_cost int8, integrity text, confidentiality text,
-      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb
+      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb,
+      audit jsonb
     )) with ordinality as t(
       tenant, environment, run, epoch, version, "from", "to", wait, phase, step, attempts, due_ms, cancel, end_reason, message_seq,
       event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
-      confirmations, closed, events, n)
+      confirmations, closed, events, audit, n)
     -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
   loop
@@ -126,6 +127,13 @@ begin
       insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
       select r.tenant_id, r.id, v.seq, r.environment, v.type, v.visibility, decode(v.body, 'base64')
       from jsonb_to_recordset(t.events) as v (seq int8, type text, visibility text, body text);
+    end if;
+    -- what a person did to the run, when this is that
+    if t.audit is not null then
+      insert into plimsoll.audit (tenant_id, id, environment, run_id, actor_kind, actor, action, target, outcome, reason)
+      select r.tenant_id, w.id, r.environment, r.id, w.actor_kind, w.actor, w.action, w.target, w.outcome, w.reason
+      from jsonb_to_recordset(t.audit) as w (id text, actor_kind text, actor text, action text, target text, outcome text,
+        reason text);
     end if;
     n := t.n;
     version := r.version;
@@ -432,16 +440,17 @@ begin
   returning r.tenant_id::text, r.environment::text, r.id, r.epoch;
 end $f$;
 
--- Runs of this worker that somebody has canceled: how another process reaches a call in flight.
-create function plimsoll.canceled(p_worker text)
-returns table (tenant text, environment text, run text)
+-- What a worker drives: how a cancel of another process reaches a call in flight, and how the runs of a claim whose
+-- reply was lost are found.
+create function plimsoll.driven(p_worker text)
+returns table (tenant text, environment text, run text, epoch int8, canceled boolean)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $f$
 begin
-  return query select r.tenant_id::text, r.environment::text, r.id from plimsoll.run r
-  where r.worker_id = p_worker and r.status = 'running' and r.cancel_cause is not null;
+  return query select r.tenant_id::text, r.environment::text, r.id, r.epoch, r.cancel_cause is not null from plimsoll.run r
+  where r.worker_id = p_worker and r.status = 'running';
 end $f$;
 
 -- Put the runs of dead workers back into the queue; the next claim raises the epoch, which fences the dead. `attempts`
@@ -520,7 +529,7 @@ do $rights$
 declare f text;
 begin
   foreach f in array array['step(jsonb, text[], text)', 'start(jsonb, text[], text)', 'decide(jsonb, text[])', 'cancel(jsonb, text[])',
-    'submit(jsonb, text[])', 'open_session(jsonb, text[])', 'claim(text, text[], int)', 'canceled(text)',
+    'submit(jsonb, text[])', 'open_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
     'reap(int)', 'load(text, text, text)'] loop
     if f not like 'load%' then reset role; end if;
     execute 'revoke all on function plimsoll.' || f || ' from public';

@@ -107,6 +107,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const reads = readsOf({ sessions, views: viewStore(db), confirmations })
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, confirmations, sealer, ids, clock, agents }
+  const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
@@ -138,6 +139,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     async submit(actor, request) {
       const done = await submitMessage(outside, actor, request)
       wake()
+      if (replaces) for (const worker of workers) worker.recheck()
       return done
     },
     async decide(actor, request) {

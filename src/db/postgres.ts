@@ -15,6 +15,7 @@ export interface PostgresOptions {
 const STATEMENT_MS = 10_000
 const IDLE_IN_TRANSACTION_MS = 5_000
 const CONNECT_MS = 5_000
+const SILENCE_MS = 2_000
 
 const INT8 = 20
 const INT8_ARRAY = 1016
@@ -40,6 +41,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     statement_timeout: STATEMENT_MS,
+    // the server ends a slow statement itself; this is for a server, or a way to it, that says nothing at all
+    query_timeout: STATEMENT_MS + SILENCE_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     application_name: 'plimsoll',
   } as pg.ClientConfig

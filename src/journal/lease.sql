@@ -18,5 +18,5 @@ delete from plimsoll.worker where id = :worker::text;
 -- name: forgetWorkers
 delete from plimsoll.worker where lease_until < now() - interval '1 day';
 
--- name: canceled
-select tenant as "tenant!", environment as "environment!", run as "run!" from plimsoll.canceled(:worker::text);
+-- name: driven
+select tenant as "tenant!", environment as "environment!", run as "run!", epoch as "epoch!", canceled as "canceled!" from plimsoll.driven(:worker::text);

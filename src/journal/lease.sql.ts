@@ -72,16 +72,18 @@ export const forgetWorkers: Statement<Record<never, never>, never> = {
   params: [],
 }
 
-export interface CanceledParams {
+export interface DrivenParams {
   readonly worker: string
 }
-export interface CanceledRow {
+export interface DrivenRow {
   readonly tenant: string
   readonly environment: string
   readonly run: string
+  readonly epoch: number
+  readonly canceled: boolean
 }
-export const canceled: Statement<CanceledParams, CanceledRow> = {
-  name: 'lease_canceled_6eb2f384',
-  text: `select tenant as "tenant", environment as "environment", run as "run" from plimsoll.canceled($1::text)`,
+export const driven: Statement<DrivenParams, DrivenRow> = {
+  name: 'lease_driven_84f770b7',
+  text: `select tenant as "tenant", environment as "environment", run as "run", epoch as "epoch", canceled as "canceled" from plimsoll.driven($1::text)`,
   params: ['worker'],
 }

@@ -7,7 +7,7 @@
 import type { Db } from '../db/port.ts'
 import type { RunId, WorkerId } from '../kernel/ids.ts'
 import type { RunKey } from '../run/state.ts'
-import { canceled, claim, enlist, forgetWorkers, reap, renew, retire } from './lease.sql.ts'
+import { claim, driven, enlist, forgetWorkers, reap, renew, retire } from './lease.sql.ts'
 
 declare const leaseBrand: unique symbol
 
@@ -20,7 +20,7 @@ export interface Lease extends RunKey {
 
 export async function claimRuns(db: Db, worker: WorkerId, agents: readonly string[], limit: number): Promise<Lease[]> {
   const rows = await db.call(claim, { worker, agents, limit })
-  return rows.map((r) => ({ tenant: r.tenant, environment: r.environment, run: r.run as RunId, worker, epoch: r.epoch }) as Lease)
+  return rows.map((r) => leaseOf(r, worker))
 }
 
 /** Puts runs of dead workers back into the queue. Returns how many. */
@@ -47,8 +47,21 @@ export async function forgetOldWorkers(db: Db): Promise<void> {
   await db.call(forgetWorkers, {})
 }
 
-/** Runs of this worker that carry a cancel mark. */
-export async function canceledRuns(db: Db, worker: WorkerId): Promise<RunKey[]> {
-  const rows = await db.call(canceled, { worker })
-  return rows.map((r) => ({ tenant: r.tenant, environment: r.environment, run: r.run as RunId }))
+export interface Driven {
+  readonly lease: Lease
+  readonly canceled: boolean
 }
+
+/**
+ * What the store says this worker drives: how a cancel of another process reaches a call in flight, and how a worker
+ * finds the runs of a claim whose reply was lost.
+ */
+export async function drivenRuns(db: Db, worker: WorkerId): Promise<Driven[]> {
+  const rows = await db.call(driven, { worker })
+  return rows.map((r) => ({ lease: leaseOf(r, worker), canceled: r.canceled }))
+}
+
+const leaseOf = (
+  row: { readonly tenant: string; readonly environment: string; readonly run: string; readonly epoch: number },
+  worker: WorkerId,
+): Lease => ({ tenant: row.tenant, environment: row.environment, run: row.run as RunId, worker, epoch: row.epoch }) as Lease

@@ -92,6 +92,7 @@ export const FAULTS = {
   refused_transition: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The state of the run does not allow this.', 'Read the run and use a transition that its status allows.'),
   precondition_failed: row('conflict', 'stop', 'user', 412, EXIT.conflict, 'The version in `If-Match` is not the current one.', 'Read the resource and send its current ETag.'),
   precondition_required: row('invalid_request', 'stop', 'user', 428, EXIT.usage, 'This request needs `If-Match`.', 'Send the ETag that you have seen.'),
+  worker_stopping: row('canceled', 'stop', 'operator', 503, EXIT.unavailable, 'The worker stops and hands its runs back.', 'Nothing: another worker continues.'),
   lease_lost: row('conflict', 'stop', 'operator', 409, EXIT.conflict, 'Another worker owns the run now.', 'Nothing: the owner continues.'),
   // ── confirmations ────────────────────────────────────────────────────────────────────────────────────────────────
   already_decided: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The confirmation was decided before.', 'Read the recorded outcome.'),
@@ -184,3 +185,6 @@ export class Fault extends Error {
     return value instanceof Error && value.name === 'Fault' && 'code' in value
   }
 }
+
+/** The database did not answer: what was sent may have been committed, and only reading it again can tell. */
+export const isUnreachable = (error: unknown): boolean => Fault.is(error) && error.code === 'store_unavailable'

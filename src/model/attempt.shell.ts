@@ -24,6 +24,8 @@ export interface AttemptOptions {
   readonly deadlineMs: number
   /** Default 3. */
   readonly maxAttempts?: number
+  /** Whether the budget covers another attempt after these; default: always. */
+  readonly mayRepeat?: (dropped: readonly DroppedAttempt[]) => boolean
   /** The longest silence within an attempt; default 60 s. */
   readonly idleMs?: number
   /** Each part of the current attempt, at once and in order; never called after the signal has aborted. */
@@ -69,7 +71,8 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
     if (one.fault === null) return { ...report, answer: one.answer }
     dropped.push({ code: one.fault.code, usage: one.answer.usage })
     const failed = { ...report, fault: one.fault, partial: one.answer }
-    const delay = number < maxAttempts ? delayAfter(number, one, options) : null
+    const mayRepeat = number < maxAttempts && (options.mayRepeat?.(dropped) ?? true)
+    const delay = mayRepeat ? delayAfter(number, one, options) : null
     if (delay === null) return failed
     try {
       await options.clock.sleep(delay, options.signal)

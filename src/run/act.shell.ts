@@ -37,13 +37,22 @@ export interface Acting {
   readonly delta: (run: Run, attempt: number, part: ModelPart) => void
 }
 
+/** Why a call may be left. Each aborts with a fault that names the cause (K1, K2). */
+export interface Signals {
+  /** The run is canceled, the worker stops, or its lease is lost. */
+  readonly signal: AbortSignal
+  /** For an effect that has started: a worker that stops lets it come to its end, for a while (P6). */
+  readonly patient: AbortSignal
+  /** For the question what became of an effect: that is settled even when the run is canceled (J7). */
+  readonly owned: AbortSignal
+}
+
 /** What an action works on. */
-export interface Work {
+export interface Work extends Signals {
   readonly run: Run
   readonly transcript: readonly TranscriptMessage[]
   readonly lease: Lease
   readonly actor: Actor
-  readonly signal: AbortSignal
   readonly leftMs: number
 }
 
@@ -58,11 +67,10 @@ export type Acted = { readonly run: Run; readonly report: Report } | 'reload'
 export async function act(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' }>): Promise<Acted> {
   if (action.do === 'start') return startEffect(parts, work, action.call, { again: false })
   if (action.do === 'recover') return recoverEffect(parts, work, action.call)
-  const report = await actSimply(parts, work, action)
-  return report === 'reload' ? report : { run: work.run, report }
+  return { run: work.run, report: await actSimply(parts, work, action) }
 }
 
-async function actSimply(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' | 'start' | 'recover' }>): Promise<Report | 'reload'> {
+async function actSimply(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' | 'start' | 'recover' }>): Promise<Report> {
   switch (action.do) {
     case 'end':
       return { kind: 'ended', reason: action.reason }

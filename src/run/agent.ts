@@ -2,6 +2,7 @@
  * An agent's release: everything that decides how a run behaves, frozen and hashed at load. A run keeps the release it
  * was made with (Q5).
  */
+import { Fault } from '../kernel/fault.ts'
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Model } from '../model/port.ts'
@@ -80,4 +81,27 @@ export function agent(name: string, spec: AgentSpec): Agent {
         0,
       ),
   })
+}
+
+/**
+ * Stands in for an agent that this program does not know: a run whose time is over can be ended by any worker (BR-018).
+ * Its model is never asked, because a run is claimed for its agent as long as it has time left.
+ */
+export const unknownAgent = (name: string): Agent =>
+  Object.freeze<Agent>({
+    name,
+    release: '',
+    model: { id: 'unknown', contextTokens: 0, maxOutputTokens: 0, price: null, stream: refuseToAnswer },
+    instructions: '',
+    tools: registry([]),
+    limits: { steps: 0, toolCalls: 0, tokens: 0, cost: 0, attempts: 0 },
+    seconds: 0,
+    rules: { maxOutputTokens: 0, contextTokens: 0, price: UNKNOWN_PRICE, onReject: 'observe' },
+    onMessage: 'queue',
+    final: null,
+    fixedTokens: 0,
+  })
+
+function refuseToAnswer(): never {
+  throw new Fault('internal', 'A run was claimed whose agent this program does not know.')
 }

@@ -8,6 +8,7 @@
 import { estimateTokens } from '../model/usage.ts'
 import { type Spent, settleUsage } from './budget.ts'
 import { pastOf, repeats, storedError } from './breaker.ts'
+import { plus } from './dropped.ts'
 import { endRun } from './end.ts'
 import { bill } from './ledger.ts'
 import { END_OF_CANCEL, type EndReason } from './reasons.ts'
@@ -26,7 +27,7 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
   const asked = answer.kind === 'calls' ? answer.calls : []
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')
   const tokens = tokensOf(said)
-  const spent = settleUsage(run, answer.usage, estimateTokens(said))
+  const spent = plus(settleUsage(run, answer.usage, estimateTokens(said)), report.dropped)
   if (answer.kind !== 'calls' || run.cancel) {
     const reason = run.cancel ? END_OF_CANCEL[run.cancel] : reasonOf(report)
     return endWithText(run, { spent, text: answer.text, tokens, reason, kind: 'final' })
@@ -68,9 +69,10 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
 /** The attempt failed for good. What was sent is paid for; what was said is kept as partial and never continued (K3). */
 export function absorbFailure(run: Run, report: Failed): Moved {
   const tokens = tokensOf(report.partial)
-  const spent: Spent = report.sent
+  const last: Spent = report.sent
     ? settleUsage(run, report.usage, estimateTokens(report.partial))
     : { inputTokens: 0, outputTokens: 0, cost: 0, known: true }
+  const spent = plus(last, report.dropped)
   const reason = run.cancel ? END_OF_CANCEL[run.cancel] : report.reason
   return endWithText(run, { spent, text: report.partial, tokens, reason, kind: 'retryable_error' })
 }

@@ -1,17 +1,20 @@
 /** One model call: context, attempt, judgement of its form. */
 import { assemble } from '../context/assemble.ts'
-import { Fault, type FaultCode } from '../kernel/fault.ts'
+import type { FaultCode } from '../kernel/fault.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
 import { parseStrict } from '../kernel/json.ts'
-import { attempt } from '../model/attempt.shell.ts'
-import type { ModelAnswer, OfferedTool, Usage } from '../model/port.ts'
+import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
+import type { Model, ModelAnswer, OfferedTool } from '../model/port.ts'
 import type { ActParts, Work } from './act.shell.ts'
 import type { Agent } from './agent.ts'
+import { coversAnother, droppedUsage } from './dropped.ts'
 import type { Reservation } from './budget.ts'
+import { throwIfHandedBack } from './handback.ts'
 import { propose } from './propose.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
 
-export async function askModel(parts: ActParts, work: Work, reservation: Reservation): Promise<Report | 'reload'> {
+export async function askModel(parts: ActParts, work: Work, reservation: Reservation): Promise<Report> {
   const { agent } = parts
   const { run, signal } = work
   const request = assemble({
@@ -23,29 +26,56 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   await parts.fault('context.built')
   let sent = false
   const result = await attempt({
-    model: agent.model,
+    model: observed(agent.model, parts.fault),
     request,
     signal,
     clock: parts.clock,
     random: parts.random,
     deadlineMs: parts.clock.now() + work.leftMs,
+    mayRepeat: (dropped) => coversAnother(run, dropped),
     onPart: (number, part) => {
       sent = true
       parts.delta(run, number, part)
     },
   })
   await parts.fault('model.end')
+  // the worker stops or lost its lease: nothing is reported, the next worker bills the attempt
+  if ('fault' in result) throwIfHandedBack(signal)
+  return reportOf(parts, work, result, sent)
+}
+
+function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptResult, sent: boolean): Report {
   if ('answer' in result) {
     const { answer } = result
     const calls = answer.kind === 'calls' ? propose(run, agent, answer.calls) : []
-    return { kind: 'model_answered', answer, calls, finalValid: answer.kind !== 'final' || isValid(agent, answer) }
+    const finalValid = answer.kind !== 'final' || isValid(agent, answer)
+    return { kind: 'model_answered', answer, calls, finalValid, dropped: droppedUsage(run, result.dropped) }
   }
-  // the worker stops or lost its lease: nothing is reported, the next worker bills the attempt
-  if (signal.aborted && isHandBack(signal.reason)) throw signal.reason
-  if (signal.aborted) return 'reload'
-  const usage: Usage = result.partial.usage
-  return { kind: 'model_failed', reason: endOf(result.fault.code), usage, partial: result.partial.text, sent: sent || wasCharged(result.fault.code) }
+  // the last attempt is settled by the report itself
+  const dropped = droppedUsage(run, result.dropped.slice(0, -1))
+  const { code } = result.fault
+  const { text: partial, usage } = result.partial
+  return { kind: 'model_failed', reason: endOf(code), usage, partial, sent: sent || signal.aborted || wasCharged(code), dropped }
 }
+
+/** The model, with the places in its stream where a process may die. */
+const observed = (model: Model, fault: FaultHook): Model => ({
+  ...model,
+  async *stream(request, signal) {
+    const parts = model.stream(request, signal)[Symbol.asyncIterator]()
+    // asking for the first part sends the request
+    const first = parts.next()
+    first.catch(() => {})
+    try {
+      await fault('model.sent')
+      let one = await first
+      await fault('model.firstDelta')
+      for (; !one.done; one = await parts.next()) yield one.value
+    } finally {
+      await parts.return?.()
+    }
+  },
+})
 
 /** The smallest set of tools for this actor (I2). */
 const offered = (agent: Agent, work: Work): readonly OfferedTool[] =>
@@ -57,10 +87,8 @@ function isValid(agent: Agent, answer: Extract<ModelAnswer, { kind: 'final' }>):
   return parsed.ok && agent.final.check(parsed.value).length === 0
 }
 
-export const isHandBack = (reason: unknown): reason is Fault => Fault.is(reason) && reason.code === 'lease_lost'
-
 /** A refusal costs nothing; whatever else failed may have been computed and billed. */
-const wasCharged = (code: FaultCode): boolean => code === 'model_transient' || code === 'model_protocol' || code === 'model_unclassified'
+const wasCharged = (code: FaultCode): boolean => ['model_transient', 'model_protocol', 'model_unclassified', 'budget_exceeded'].includes(code)
 
 function endOf(code: FaultCode): EndReason {
   switch (code) {
@@ -71,8 +99,10 @@ function endOf(code: FaultCode): EndReason {
     case 'model_context_overflow':
       return 'context_overflow'
     case 'budget_exceeded':
-    case 'canceled':
       return 'deadline'
+    case 'canceled':
+      // the mark in the row, which this report meets in its commit, says who canceled
+      return 'user_canceled'
     default:
       return 'model_unavailable'
   }

@@ -1,10 +1,10 @@
 /** Reads, which run beside one another, and plans, which ask before anything is done. */
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
-import { callPlan, callRead } from '../tool/gateway.shell.ts'
+import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
 import type { Contract, ToolContext, ToolOutcome } from '../tool/contract.ts'
 import type { ActParts, Work } from './act.shell.ts'
-import { isHandBack } from './ask.shell.ts'
+import { throwIfHandedBack } from './handback.ts'
 import type { PlannedCall, Report, Settlement } from './report.ts'
 import { refused } from './said.ts'
 import type { Call } from './state.ts'
@@ -23,14 +23,14 @@ export async function runReads(parts: ActParts, work: Work, calls: readonly Call
     }
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL_READS, calls.length) }, lane))
-  if (work.signal.aborted && isHandBack(work.signal.reason)) throw work.signal.reason
+  throwIfHandedBack(work.signal)
   return { kind: 'calls_settled', calls: settled }
 }
 
 async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOutcome> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
-  return callRead(contract, inputOf(call), contextOf(work, call), { clock: parts.clock })
+  return callRead(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
 }
 
 /** The contract, if it is still the one that was judged and this actor may still use it. A failing authoriser refuses. */
@@ -47,6 +47,12 @@ export async function allowed(parts: ActParts, work: Work, call: Call): Promise<
 
 /** Execution starts from the stored canonical text and nothing else (J8). */
 export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as JsonObject
+
+/** K1: no call has more time than its run. */
+export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOptions => ({
+  clock: parts.clock,
+  timeoutMs: Math.max(1, Math.floor(work.leftMs)),
+})
 
 export const contextOf = (work: Work, call: Call): ToolContext => ({
   actor: work.actor,
@@ -67,23 +73,29 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
       failed.push({ position: call.position, outcome: refused(contract) })
       continue
     }
-    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), { clock: parts.clock })
+    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
     if (!planned.ok) {
       failed.push({ position: call.position, outcome: { ok: false, error: planned.error } })
       continue
     }
-    const repeats = call.level === 'irreversible' ? await parts.effects.repeats(scopeOf(work.actor), work.run.session, call) : null
     plans.push({
       position: call.position,
       plan: planned.plan,
       resourceVersion: planned.resourceVersion,
-      repeats,
+      repeats: await repeatsOf(parts, work, call),
       confirmation: parts.ids.next('cnf'),
       nonce: Buffer.from(parts.random.bytes(16)).toString('base64url'),
       // never open beyond the run itself
       openMs: Math.floor(Math.max(0, Math.min(contract.confirmationMs, work.leftMs))),
     })
   }
-  if (work.signal.aborted && isHandBack(work.signal.reason)) throw work.signal.reason
+  throwIfHandedBack(work.signal)
   return { kind: 'calls_planned', plans, failed, confirmers: [work.run.user] }
+}
+
+/** J10: the effect that this call would repeat; of two equal calls of one step the second repeats the first. */
+async function repeatsOf(parts: ActParts, work: Work, call: Call): Promise<string | null> {
+  if (call.level !== 'irreversible') return null
+  const twin = work.run.calls.find((c) => c.position < call.position && c.argumentsHash === call.argumentsHash && c.status !== 'settled')
+  return twin?.key ?? parts.effects.repeats(scopeOf(work.actor), work.run.session, call)
 }

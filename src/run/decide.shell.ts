@@ -5,10 +5,10 @@
  */
 import type { Sealer } from '../db/seal.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { Fault } from '../kernel/fault.ts'
+import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { ConfirmationId, Ids, RunId } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
-import type { ConfirmationStore, Decided } from '../gate/confirmation.store.ts'
+import type { ConfirmationStore, Decided, Decision } from '../gate/confirmation.store.ts'
 import type { ConfirmationView } from '../gate/confirmation.ts'
 import { actorOfRun, scopeOf } from '../request/actor.ts'
 import { callResourceVersion } from '../tool/gateway.shell.ts'
@@ -19,7 +19,7 @@ import { inputOf } from './calls.shell.ts'
 import { step } from './machine.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Report } from './report.ts'
-import type { RunStore } from './run.store.ts'
+import type { AuditEntry, RunStore } from './run.store.ts'
 import { refused } from './said.ts'
 import { readSnapshot } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
@@ -51,7 +51,7 @@ export async function decideConfirmation(parts: Deciding, actor: Actor, request:
   // R6: a service key can do much, but consent is the user's own
   if (actor.kind !== 'end_user' || !seen.confirmers.includes(actor.user)) throw new Fault('permission_denied')
   if (request.approve && seen.status === 'pending') await checkResource(parts, scope, seen)
-  const decided = await parts.confirmations.decide(scope, actor, {
+  const decided = await decideOnce(parts, actor, seen, {
     run: seen.run,
     confirmation: seen.id,
     version: request.version,
@@ -63,8 +63,22 @@ export async function decideConfirmation(parts: Deciding, actor: Actor, request:
     reason: request.reason,
   })
   if (decided.outcome !== 'decided') throw faultOf(decided)
-  const now = await parts.confirmations.get(scope, request.confirmation)
+  const now = await parts.confirmations.get(scope, request.confirmation).catch(() => null)
   return now ?? { ...seen, status: request.approve ? 'approved' : 'rejected' }
+}
+
+/** When the reply of the decision is lost, the row says whether it is recorded; whoever pressed twice meant the same. */
+async function decideOnce(parts: Deciding, actor: Actor, seen: ConfirmationView, decision: Decision): Promise<Decided> {
+  const scope = scopeOf(actor)
+  try {
+    return await parts.confirmations.decide(scope, actor, decision)
+  } catch (error) {
+    if (!isUnreachable(error)) throw error
+    const now = await parts.confirmations.get(scope, seen.id)
+    const wanted = decision.approve ? ['approved', 'consumed'] : ['rejected']
+    if (now?.decidedBy !== actor.user || seen.decidedBy !== null || !wanted.includes(now.status)) throw error
+    return { outcome: 'decided', status: now.status, version: now.version }
+  }
 }
 
 /** A stranger to a confirmation learns nothing, not even that it exists. */
@@ -123,47 +137,71 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
 /** Cancels a run: at once when nobody drives it, else by a mark that its worker sees before anything else starts. */
 export async function cancelRun(parts: Deciding, actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run> {
   const scope = scopeOf(actor)
+  let unheard: unknown = null
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const found = await snapshot(parts, scope, run)
     if (!found || (actor.kind === 'end_user' && found.run.user !== actor.user)) throw new Fault('not_found')
+    // our own mark, whose reply was lost, is no conflict
+    if (unheard !== null && found.run.cancel) return found.run
     if (version !== null && found.run.version !== version)
       throw new Fault('precondition_failed', undefined, { facts: { currentVersion: found.run.version } })
     if (isFinal(found.run.status)) throw new Fault('refused_transition', `The run has ended: ${found.run.end}.`, { facts: { run } })
     if (found.run.cancel) return found.run
+    if (unheard !== null) throw unheard
     const moved = step(found.run, { kind: 'cancel_requested', cause })
     if ('refused' in moved) throw new Fault('refused_transition')
-    const applied = found.run.status === 'running' ? await parts.runs.markCanceled(scope, found.run, cause) : await parts.runs.commitIdle(scope, found.run, moved)
-    if (applied.applied) return { ...moved.run, version: applied.version }
-    if (version !== null) throw new Fault('precondition_failed')
+    try {
+      const applied = found.run.status === 'running' ? await parts.runs.markCanceled(scope, found.run, cause) : await parts.runs.commitIdle(scope, found.run, moved)
+      if (applied.applied) return { ...moved.run, version: applied.version }
+      if (version !== null) throw new Fault('precondition_failed')
+    } catch (error) {
+      if (!isUnreachable(error)) throw error
+      unheard = error
+    }
   }
   throw new Fault('conflict')
 }
 
-/** An operator says what became of an effect that nobody could tell. `happened` carries the provider's result. */
+/**
+ * An operator says what became of an effect that nobody could tell. `happened` carries the provider's result. Who said it
+ * is recorded with it.
+ */
 export function resolveEffect(
   parts: Deciding,
   actor: Actor,
   at: { readonly run: RunId; readonly step: number; readonly position: number },
-  said: { readonly happened: true; readonly result: unknown } | { readonly happened: false },
+  said: ({ readonly happened: true; readonly result: unknown } | { readonly happened: false }) & { readonly reason?: string },
 ): Promise<Run> {
   if (actor.kind !== 'operator') throw new Fault('permission_denied')
-  return move(parts, scopeOf(actor), at.run, (run, agent) => {
+  const audit: AuditEntry = {
+    id: parts.ids.next('aud'),
+    actor_kind: actor.kind,
+    actor: actor.user,
+    action: 'effect.resolve',
+    target: `${at.run}/${at.step}/${at.position}`,
+    outcome: said.happened ? 'happened' : 'did_not_happen',
+    reason: said.reason ?? null,
+  }
+  const report = (run: Run, agent: Agent): Report | null => {
     const call = run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
     const contract = call && agent.tools.named(call.tool)
     if (!call || !contract) return null
     const outcome: ToolOutcome = said.happened ? boundEffect(contract, said.result) : refused('not_started')
     return { kind: 'unknown_resolved', position: at.position, outcome }
-  })
+  }
+  return move(parts, scopeOf(actor), at.run, report, audit)
 }
 
-async function move(parts: Deciding, scope: Scope, run: RunId, report: (run: Run, agent: Agent) => Report | null): Promise<Run> {
+type Reporter = (run: Run, agent: Agent) => Report | null
+
+async function move(parts: Deciding, scope: Scope, run: RunId, report: Reporter, audit?: AuditEntry): Promise<Run> {
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const found = await snapshot(parts, scope, run)
     if (!found) throw new Fault('not_found')
     const made = report(found.run, found.agent)
     const moved = made && step(found.run, made)
     if (!moved || 'refused' in moved) throw new Fault('refused_transition')
-    const applied = await parts.runs.commitIdle(scope, found.run, moved)
+    const applied = await parts.runs.commitIdle(scope, found.run, moved, audit)
     if (applied.applied) return { ...moved.run, version: applied.version }
   }
   throw new Fault('conflict')

@@ -5,41 +5,69 @@
  * J4  a broken commit is asked for by its key first; never a new key; what nobody can tell waits for a person
  * J6  the statement that marks the start checks lease, epoch, status and cancel mark
  */
-import { Fault } from '../kernel/fault.ts'
+import { Fault, isUnreachable } from '../kernel/fault.ts'
 import { permitFor } from '../gate/decide.ts'
+import type { Started } from '../journal/effect.store.ts'
 import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { ActParts, Acted, Work } from './act.shell.ts'
-import { allowed, contextOf, inputOf } from './calls.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf } from './calls.shell.ts'
+import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
 import { refused } from './said.ts'
 import type { Call, Run } from './state.ts'
 
 export async function startEffect(parts: ActParts, work: Work, call: Call, { again }: { again: boolean }): Promise<Acted> {
+  throwIfHandedBack(work.signal)
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
-  if (typeof contract === 'string') return settled(work.run, call, refused(contract))
+  // without a key a repeat comes only after a clear "not there"
+  if (typeof contract === 'string') return again && call.retryByKey ? unknown(work.run, call) : settled(work.run, call, refused(contract))
   // the rules under which somebody agreed are no longer ours
   if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto') return settled(work.run, call, refused('stale_plan'))
   const stale = again ? false : await isStale(parts, work, call, contract)
+  throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
 
-  const started = await parts.effects.start(work.lease, {
-    version: work.run.version,
-    step: work.run.step,
-    position: call.position,
-    tool: call.tool,
-    argumentsHash: call.argumentsHash,
-    confirmation: call.confirmation?.id ?? null,
-    resourceVersion: call.confirmation?.resourceVersion ?? null,
-    again,
-  })
+  const started = await start(parts, work, call, again)
   if (started.outcome === 'lease_lost') throw new Fault('lease_lost')
+  // the stored approval is not the one that was read, and reading it again would not mend it
+  if (started.outcome === 'not_approved' && !again) return settled(work.run, call, refused('stale_plan'))
+  if (started.outcome === 'not_approved') return unknown(work.run, call)
   if (started.outcome !== 'started') return 'reload'
   await parts.fault('preflight.after')
   return perform(parts, { ...work, run: startedRun(work.run, call, started.version) }, call, contract)
+}
+
+/** COMMIT S. When its reply is lost, or a repeat of it meets its own work, the row says whether it was committed. */
+async function start(parts: ActParts, work: Work, call: Call, again: boolean): Promise<Started> {
+  const { run, lease } = work
+  try {
+    const started = await parts.effects.start(lease, {
+      version: run.version,
+      step: run.step,
+      position: call.position,
+      tool: call.tool,
+      argumentsHash: call.argumentsHash,
+      confirmation: call.confirmation?.id ?? null,
+      resourceVersion: call.confirmation?.resourceVersion ?? null,
+      again,
+    })
+    return started.outcome === 'conflict' && (await isOurs(parts, work, call)) ? { outcome: 'started', version: run.version + 1 } : started
+  } catch (error) {
+    if (!isUnreachable(error) || !(await isOurs(parts, work, call))) throw error
+    return { outcome: 'started', version: run.version + 1 }
+  }
+}
+
+/** Only this worker commits under this epoch, and the call has not left the house: one commit more is our own start. */
+async function isOurs(parts: ActParts, { run, lease }: Work, call: Call): Promise<boolean> {
+  const rows = await parts.runs.load(lease)
+  const row = rows?.effects.find((e) => e.step === run.step && e.position === call.position)
+  const moved = rows?.run.epoch === lease.epoch && rows.run.version === run.version + 1 && rows.run.commits === run.commits + 1
+  return moved && row?.status === 'started' && row.attempt === call.attempt + 1
 }
 
 /** The run as COMMIT S left it. */
@@ -51,11 +79,13 @@ function startedRun(run: Run, call: Call, version: number): Run {
 
 /** The call itself. Without an answer the run is read again, and what was started is recovered at once. */
 async function perform(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<Acted> {
+  await parts.fault('ext.before')
+  throwIfHandedBack(work.patient)
   // paused between the commit and here: another may own the run, and a provider without a key would act twice
   if (parts.clock.monotonic() >= parts.leaseUntil()) throw new Fault('lease_lost')
-  await parts.fault('ext.before')
   const permit = permitFor(work.run, { ...call, status: 'started' })
-  const outcome = await callCommit(contract, permit, contextOf(work, call), { clock: parts.clock })
+  const cx = { ...contextOf(work, call), signal: work.patient }
+  const outcome = await callCommit(contract, permit, cx, limitsOf(parts, work))
   await parts.fault('ext.replied')
   return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
 }
@@ -63,7 +93,7 @@ async function perform(parts: ActParts, work: Work, call: Call, contract: Contra
 async function isStale(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<boolean | 'failed'> {
   const planned = call.confirmation?.resourceVersion ?? null
   if (planned === null || !contract.implementation.resourceVersion) return false
-  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), { clock: parts.clock })
+  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
   return now.ok ? now.version !== planned : 'failed'
 }
 
@@ -72,20 +102,21 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return unknown(work.run, call)
   if (contract.unknown === 'manual') return unknown(work.run, call)
+  const keyed = contract.unknown === 'key'
+  const over = work.run.cancel !== null || work.leftMs <= 0
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
-    const cx = { ...contextOf(work, call), signal: new AbortController().signal }
+    const cx = { ...contextOf(work, call), signal: work.owned }
     const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock })
+    throwIfHandedBack(work.owned)
     if (answer.happened === true) return settled(work.run, call, answer.outcome)
-    if (answer.happened === 'unknown' && contract.unknown !== 'key') return unknown(work.run, call)
-    // without a key, "not there" means nothing while the request of a lost worker may still be on its way
+    if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)
+    // "not there" means nothing while the request may still be on its way, unless the key makes a second one harmless
     const wait = contract.timeoutMs - (call.startedMs ?? 0)
-    if (contract.unknown !== 'key' && wait > 0) return { run: work.run, report: { kind: 'probe_later', ms: wait } }
+    if ((over || !keyed) && wait > 0) return { run: work.run, report: { kind: 'probe_later', ms: wait } }
+    if (over) return settled(work.run, call, refused('not_started'))
   }
-  if (work.run.cancel || work.leftMs <= 0) {
-    return contract.unknown === 'key' && !contract.implementation.probe ? unknown(work.run, call) : settled(work.run, call, refused('not_started'))
-  }
-  if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
+  if (over || call.attempt >= MOST_STARTS) return unknown(work.run, call)
   return startEffect(parts, work, call, { again: true })
 }
 

@@ -1,6 +1,7 @@
 /**
  * The conductor: asks the pure machine what to do, does it, reports back, commits. The only loop there is (B5).
  *
+ * L3  a model call whose answer was not stored is billed, and made anew
  * L5  nothing of the database is held while a model or a tool works
  * K1  one signal for everything that a run waits for
  */
@@ -8,14 +9,16 @@ import { Fault } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Lease } from '../journal/lease.store.ts'
 import { actorOfRun } from '../request/actor.ts'
-import { act, type Acting } from './act.shell.ts'
-import type { Agent } from './agent.ts'
+import { act, type Acting, type Signals } from './act.shell.ts'
+import { type Agent, unknownAgent } from './agent.ts'
+import { throwIfHandedBack } from './handback.ts'
 import { MOST_CONFLICTS } from './loops.ts'
 import { step } from './machine.ts'
 import { next } from './next.ts'
+import { pointsOf } from './points.ts'
 import type { Report } from './report.ts'
 import { readSnapshot, type Snapshot, type TranscriptMessage } from './snapshot.ts'
-import { isFinal, type Run } from './state.ts'
+import type { Run } from './state.ts'
 import type { Moved } from './writes.ts'
 
 export interface Driving extends Acting {
@@ -26,31 +29,34 @@ export interface Driving extends Acting {
 }
 
 /**
- * Drives one claimed run until it rests: final, parked, handed back, or lost to another worker. `signal` aborts when the
- * run is canceled, the worker stops or its lease is lost.
+ * What one worker remembers of a run between two tries to drive it, when a reply of the database was lost: whether the
+ * money that the run holds may be spent already. Everything else is in the rows.
  */
-export async function drive(parts: Driving, lease: Lease, signal: AbortSignal): Promise<void> {
-  const first = await read(parts, lease)
-  if (!first) return
-  let state: Driven = first
-  for (;;) {
+export interface Memory {
+  /** The number of commits of the run with which this is true. */
+  commits: number
+  lost: boolean
+}
+
+export const noMemory = (): Memory => ({ commits: -1, lost: false })
+
+/** Drives one claimed run until it rests: final, parked, or lost to another worker. @throws Fault when it is handed back. */
+export async function drive(parts: Driving, lease: Lease, signals: Signals, memory: Memory): Promise<void> {
+  let state = await read(parts, lease)
+  if (state && memory.commits === state.run.commits) state = { ...state, run: { ...state.run, lost: memory.lost } }
+  while (state) {
+    throwIfHandedBack(signals.signal)
+    const { run, agent } = state
     const leftMs = state.deadlineAt - parts.clock.monotonic()
-    const action = next(state.run, leftMs)
+    const action = next(run, leftMs)
     if (action.do === 'rest') return
-    const acted = await act({ ...parts, agent: state.agent }, { ...state, leftMs, lease, signal, actor: actorOfRun(state.run) }, action)
-    if (acted === 'reload') {
-      const fresh = await read(parts, lease)
-      if (!fresh) return
-      state = { ...fresh, run: { ...fresh.run, lost: state.run.lost && fresh.run.lost } }
-      continue
-    }
-    const moved = await commit(parts, lease, { ...state, run: acted.run }, acted.report)
-    if (!moved) return
-    state = moved
+    if (action.do === 'call_model') Object.assign(memory, { commits: run.commits, lost: true })
+    const acted = await act({ ...parts, agent }, { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) }, action)
+    state = acted === 'reload' ? await read(parts, lease) : await commit(parts, lease, { ...state, run: acted.run }, acted.report, memory)
   }
 }
 
-export interface Driven {
+interface Driven {
   readonly run: Run
   readonly transcript: readonly TranscriptMessage[]
   readonly agent: Agent
@@ -58,25 +64,25 @@ export interface Driven {
   readonly deadlineAt: number
 }
 
-/** The run as stored, or null when it is not ours any more. */
+/** Null when the run is not ours to drive any more. */
 async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
   const asked = parts.clock.monotonic()
   const rows = await parts.runs.load(lease)
   if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return null
-  const agent = parts.agents.get(rows.run.agent)
-  if (!agent) throw new Fault('internal', 'A run was claimed whose agent this program does not know.')
+  const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
   const snapshot: Snapshot = readSnapshot(rows, lease, agent, parts.sealer)
   return { run: snapshot.run, transcript: snapshot.transcript, agent, deadlineAt: asked + snapshot.leftMs }
 }
 
 /** Moves the run by a report. On a conflict the run is read again and the report is judged anew on what it is now. */
-async function commit(parts: Driving, lease: Lease, before: Driven, report: Report): Promise<Driven | null> {
+async function commit(parts: Driving, lease: Lease, before: Driven, report: Report, memory: Memory): Promise<Driven | null> {
   let state = before
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const moved = step(state.run, report)
     if ('refused' in moved) throw new Fault('refused_transition', `${moved.refused.report} is refused while ${moved.refused.status}.`)
     const points = pointsOf(report, moved.run)
     await parts.fault(points.before)
+    if (report.kind === 'reserved') Object.assign(memory, { commits: state.run.commits + 1, lost: false })
     const applied = await parts.runs.commit(lease, state.run, moved)
     if (applied.applied) {
       await parts.fault(points.after)
@@ -84,14 +90,11 @@ async function commit(parts: Driving, lease: Lease, before: Driven, report: Repo
       parts.committed(run)
       return { ...state, run, transcript: extended(state.transcript, moved) }
     }
-    const rows = await parts.runs.load(lease)
-    // our own commit whose reply was lost: it counted itself
-    const mine = rows !== null && rows.run.epoch === lease.epoch && rows.run.commits === state.run.commits + 1
-    if (mine && rows.run.status !== 'running') return null
     const fresh = await read(parts, lease)
     if (!fresh) return null
-    if (mine) return fresh
-    state = { ...fresh, run: { ...fresh.run, lost: state.run.lost && fresh.run.lost } }
+    // our own commit whose reply was lost: it counted itself
+    if (fresh.run.commits === state.run.commits + 1) return { ...fresh, run: { ...fresh.run, lost: moved.run.lost } }
+    state = { ...fresh, run: { ...fresh.run, lost: state.run.lost } }
   }
   throw new Fault('conflict')
 }
@@ -101,9 +104,23 @@ function extended(transcript: readonly TranscriptMessage[], moved: Moved): reado
   return said.length > 0 ? [...transcript, ...said] : transcript
 }
 
-type Points = { readonly before: Parameters<FaultHook>[0]; readonly after: Parameters<FaultHook>[0] }
-const pointsOf = (report: Report, run: Run): Points => {
-  if (isFinal(run.status)) return { before: 'final.before', after: 'final.after' }
-  if (report.kind === 'model_answered') return { before: 'step.beforeIntent', after: 'step.afterIntent' }
-  return { before: 'result.before', after: 'result.after' }
+/**
+ * Gives a run back that cannot be driven here: its rows are damaged, or the program is wrong. It is counted as an
+ * attempt; the last one ends the run, so that it neither loops nor blocks its conversation (L4).
+ */
+export async function surrender(parts: Driving, lease: Lease): Promise<void> {
+  const rows = await parts.runs.load(lease)
+  if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return
+  const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
+  // without the transcript, which may be what is damaged
+  const { run, leftMs } = readSnapshot({ ...rows, messages: [] }, lease, agent, parts.sealer)
+  const action = next(run, leftMs)
+  const report: Report =
+    action.do === 'end'
+      ? { kind: 'ended', reason: action.reason }
+      : action.do === 'give_up'
+        ? { kind: 'effect_unknown', position: action.call.position }
+        : { kind: 'lease_lost' }
+  const moved = step(run, report)
+  if (!('refused' in moved)) await parts.runs.commit(lease, run, moved)
 }

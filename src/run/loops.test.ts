@@ -9,7 +9,7 @@ import { attempt } from '../model/attempt.shell.ts'
 import { scripted } from '../testing/scripted.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { agent } from './agent.ts'
-import { type Driving, drive } from './loop.shell.ts'
+import { type Driving, drive, noMemory } from './loop.shell.ts'
 import { LOOPS, type LoopName, MOST_CONFLICTS, MOST_STARTS } from './loops.ts'
 import { next } from './next.ts'
 import type { Call, Run } from './state.ts'
@@ -116,7 +116,8 @@ async function conflictsForEver() {
       commit: async () => ((commits += 1), { applied: false }),
     },
   } as unknown as Driving
-  const error: unknown = await drive(parts, lease, new AbortController().signal).catch((e: unknown) => e)
+  const { signal } = new AbortController()
+  const error: unknown = await drive(parts, lease, { signal, patient: signal, owned: signal }, noMemory()).catch((e: unknown) => e)
   return { end: { fault: Fault.is(error) ? error.code : error }, rounds: commits }
 }
 

@@ -3,6 +3,7 @@
  */
 import type { ModelAnswer, Usage } from '../model/port.ts'
 import type { Plan, ToolOutcome } from '../tool/contract.ts'
+import type { Spent } from './budget.ts'
 import type { CancelCause, EndReason } from './reasons.ts'
 import type { Call } from './state.ts'
 
@@ -28,6 +29,8 @@ export type Report =
       readonly answer: ModelAnswer
       readonly calls: readonly Call[]
       readonly finalValid: boolean
+      /** What failed attempts before this answer cost. */
+      readonly dropped?: Spent
     }
   | {
       readonly kind: 'model_failed'
@@ -35,6 +38,7 @@ export type Report =
       readonly usage: Usage
       readonly partial: string
       readonly sent: boolean
+      readonly dropped?: Spent
     }
   | {
       readonly kind: 'calls_planned'

@@ -2,7 +2,8 @@
 import { batch } from '../db/batch.ts'
 import type { Db } from '../db/port.ts'
 import type { Sealer } from '../db/seal.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Id } from '../kernel/ids.ts'
+import type { ActorKind, Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
 import { encodeStep, keyOf, sealWith } from './encode.ts'
 import { before, cancel, load, openSession, step, submit } from './run.sql.ts'
@@ -38,13 +39,24 @@ export interface RunStore {
   /** A commit of the run's own worker. */
   commit(lease: Lease, run: Run, moved: Moved): Promise<Applied>
   /** A commit on a run that nobody drives: a decision of a person, or a cancellation. */
-  commitIdle(scope: Scope, run: Run, moved: Moved): Promise<Applied>
+  commitIdle(scope: Scope, run: Run, moved: Moved, audit?: AuditEntry): Promise<Applied>
   load(key: RunKey): Promise<SnapshotRows | null>
   markCanceled(scope: Scope, run: Run, cause: CancelCause): Promise<Applied>
   submit(scope: Scope, submission: Submission): Promise<Submitted>
   before(scope: Scope, session: string): Promise<SessionBefore | null>
   /** False when the id is taken. */
   openSession(scope: Scope, session: string, agent: string): Promise<boolean>
+}
+
+/** Who did what to a run, recorded in the same statement that did it. Names and kinds, no values. */
+export interface AuditEntry {
+  readonly id: Id<'aud'>
+  readonly actor_kind: ActorKind
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  readonly outcome: string
+  readonly reason: string | null
 }
 
 export interface SessionBefore {
@@ -83,8 +95,11 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
   return {
     // the row comes from the transition, the key from the evidence: a confused tenant is outside the wall
     commit: (lease, run, moved) => senderOf(lease.worker)({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf(lease) }),
-    commitIdle: (scope, run, moved) =>
-      senderOf('')({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf({ ...scope, run: run.key.run }) }),
+    commitIdle(scope, run, moved, audit) {
+      const encoded = encodeStep(run, moved, sealWith(sealer, run.key.tenant))
+      const row = audit ? { ...encoded, audit: [audit] } : encoded
+      return senderOf('')({ row, key: keyOf({ ...scope, run: run.key.run }) })
+    },
     async load(key) {
       const [row] = await db.call(load, { tenant: key.tenant, environment: key.environment, run: key.run })
       return (row?.snapshot as SnapshotRows | null | undefined) ?? null

@@ -4,14 +4,14 @@
  * A3  the conversation's version decides between two tabs   A4  what a newer message does to an active run is the agent's policy
  * A13 the answer to the caller's key is stored with the run, or neither is   Q1  the first model call is paid for here
  */
-import { Fault } from '../kernel/fault.ts'
+import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { Ids, RunId, SessionId } from '../kernel/ids.ts'
-import type { Actor } from '../kernel/scope.ts'
+import type { Actor, Scope } from '../kernel/scope.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { reserve } from './budget.ts'
 import { hashBody } from './encode.ts'
-import type { RunStore, SessionBefore } from './run.store.ts'
+import type { RunStore, SessionBefore, Submission, Submitted } from './run.store.ts'
 import { tokensOf } from './said.ts'
 import type { MessageBody } from './writes.ts'
 
@@ -72,7 +72,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
     sessionVersion: (before?.version ?? 1) + 1,
     generation: (before?.generation ?? 0) + 1,
   }
-  const done = await parts.runs.submit(scope, {
+  const done = await submitOnce(parts, scope, {
     key: { tenant: scope.tenant, environment: scope.environment, run },
     session,
     sessionVersion: before ? before.version : null,
@@ -105,6 +105,17 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
 const movedOn = (version: number | null): Fault =>
   new Fault('precondition_failed', 'The conversation went on meanwhile.', version === null ? {} : { facts: { currentVersion: version } })
 
+/** When the reply is lost, the run itself says whether it was made. */
+async function submitOnce(parts: Submitting, scope: Scope, submission: Submission): Promise<Submitted> {
+  try {
+    return await parts.runs.submit(scope, submission)
+  } catch (error) {
+    if (!isUnreachable(error)) throw error
+    const made = await parts.runs.load(submission.key)
+    if (made === null) throw error
+    return { outcome: 'created', sessionVersion: null, generation: null }
+  }
+}
 
 function checkText(text: string): void {
   if (text.length > MOST_CHARACTERS) throw new Fault('input_too_large', `A message has at most ${MOST_CHARACTERS} characters.`)

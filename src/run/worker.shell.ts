@@ -5,10 +5,11 @@
  */
 import os from 'node:os'
 import type { Db } from '../db/port.ts'
-import { Fault } from '../kernel/fault.ts'
+import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { WorkerId } from '../kernel/ids.ts'
-import { canceledRuns, claimRuns, enlistWorker, forgetOldWorkers, type Lease, reapRuns, renewLease, retireWorker } from '../journal/lease.store.ts'
-import { type Driving, drive } from './loop.shell.ts'
+import { claimRuns, drivenRuns, enlistWorker, forgetOldWorkers, type Lease, reapRuns, renewLease, retireWorker } from '../journal/lease.store.ts'
+import { leavesRun } from './handback.ts'
+import { type Driving, drive, noMemory, surrender } from './loop.shell.ts'
 
 export interface WorkerOptions {
   readonly db: Db
@@ -19,6 +20,8 @@ export interface WorkerOptions {
   readonly leaseMs?: number
   /** The longest time between a run becoming due and somebody looking, when nothing wakes the worker. */
   readonly pollMs?: number
+  /** How long effects that have started may go on when the worker stops; default 10 s, the default time of a tool. */
+  readonly graceMs?: number
   /** Runs a worker lost through a fault of the database or of ours; values never reach it. */
   readonly onError?: (error: unknown, where: { readonly tenant: string; readonly run: string } | null) => void
 }
@@ -29,6 +32,8 @@ export interface Worker {
   wake(): void
   /** A run of this process was canceled: reach its calls without waiting for the next look. */
   cancel(run: string): void
+  /** Runs of this process may have been replaced by a newer message: look for marks now. */
+  recheck(): void
   /** Stops claiming, hands back what has not ended, and resolves when nothing is driven any more. */
   stop(): Promise<void>
   readonly driven: () => number
@@ -37,9 +42,27 @@ export interface Worker {
 const HEARTBEAT_MS = 2_000
 const LEASE_MS = 8_000
 const POLL_MS = 250
+const GRACE_MS = 10_000
 const REAP_LIMIT = 100
 /** After a fault of the database a run is taken up again, but not in a tight loop. */
 const RETRY_MS = 500
+
+interface Held {
+  readonly lease: Lease
+  readonly signal: AbortController
+  readonly patient: AbortController
+  readonly owned: AbortController
+  readonly done: Promise<void>
+}
+
+/** The worker has no claim to its runs any more: everything of them ends now. */
+const lose = (held: Held): void => {
+  for (const one of [held.signal, held.patient, held.owned]) one.abort(new Fault('lease_lost'))
+}
+/** The run was canceled: what has started is still asked for. */
+const cancel = (held: Held): void => {
+  for (const one of [held.signal, held.patient]) one.abort(new Fault('canceled'))
+}
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { db, driving } = options
@@ -53,10 +76,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   // a worker that fails in silence looks like one that has nothing to do
   const onError = options.onError ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
   const agents = [...driving.agents.keys()]
-  const driven = new Map<string, { readonly lease: Lease; readonly abort: AbortController; readonly done: Promise<void> }>()
+  const held = new Map<string, Held>()
   const stopping = new AbortController()
+  const stopped = new AbortController()
   let worker = '' as WorkerId
   let leaseUntil = 0
+  /** A claim has failed, and may have been committed all the same. */
+  let inDoubt = false
   let waker: () => void = () => {}
   let woken = false
 
@@ -69,14 +95,22 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     leaseUntil = asked + leaseMs
   }
 
-  function loseAll(): void {
-    for (const one of driven.values()) one.abort.abort(new Fault('lease_lost'))
+  /** Rejects when the database is silent for as long as the lease lasts, in which others may take the runs. */
+  async function renewed(): Promise<boolean> {
+    const answered = new AbortController()
+    const silence = clock.sleep(Math.max(0, leaseUntil - clock.monotonic()), answered.signal)
+    try {
+      return await Promise.race([renewLease(db, worker, leaseMs), silence.then(() => Promise.reject(new Fault('store_unavailable')))])
+    } finally {
+      answered.abort()
+      silence.catch(() => {})
+    }
   }
 
   async function beat(): Promise<void> {
     const asked = clock.monotonic()
     try {
-      if (await renewLease(db, worker, leaseMs)) {
+      if (await renewed()) {
         leaseUntil = asked + leaseMs
         return
       }
@@ -85,45 +119,69 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       if (clock.monotonic() < leaseUntil) return
     }
     // others may have our runs by now: a new name, so that nothing of the old one can be confused with it
-    loseAll()
+    for (const one of held.values()) lose(one)
     await enlist()
   }
 
   function take(lease: Lease): void {
-    const abort = new AbortController()
-    const done = driveOne(lease, abort).finally(() => {
-      driven.delete(lease.run)
+    const known = held.get(lease.run)
+    // what was read before a later claim is no news
+    if (known && known.lease.epoch >= lease.epoch) return
+    if (known) lose(known)
+    const controllers = { signal: new AbortController(), patient: new AbortController(), owned: new AbortController() }
+    const done = driveOne(lease, controllers).finally(() => {
+      if (held.get(lease.run) === mine) held.delete(lease.run)
       waker()
     })
-    driven.set(lease.run, { lease, abort, done })
+    const mine: Held = { lease, ...controllers, done }
+    held.set(lease.run, mine)
+    if (stopping.signal.aborted) controllers.signal.abort(new Fault('worker_stopping'))
   }
 
-  async function driveOne(lease: Lease, abort: AbortController): Promise<void> {
-    const parts: Driving = { ...driving, leaseUntil: () => leaseUntil }
-    while (!abort.signal.aborted) {
+  async function driveOne(lease: Lease, controllers: Omit<Held, 'lease' | 'done'>): Promise<void> {
+    const { signal, patient, owned } = controllers
+    const signals = { signal: signal.signal, patient: patient.signal, owned: owned.signal }
+    const where = { tenant: lease.tenant, run: lease.run }
+    const parts: Driving = { ...driving, leaseUntil: () => (lease.worker === worker ? leaseUntil : 0) }
+    const memory = noMemory()
+    let broken = false
+    while (!owned.signal.aborted) {
       try {
-        return await drive(parts, lease, abort.signal)
+        return await (broken ? surrender(parts, lease) : drive(parts, lease, signals, memory))
       } catch (error) {
-        if (abort.signal.aborted || (Fault.is(error) && error.code === 'lease_lost')) return
-        onError(error, { tenant: lease.tenant, run: lease.run })
-        // the run is still ours and nothing is lost: what is stored says where to go on
-        await clock.sleep(RETRY_MS, AbortSignal.any([stopping.signal, abort.signal])).catch(() => {})
+        if (leavesRun(error)) return
+        onError(error, where)
+        // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
+        broken ||= !isUnreachable(error)
+        await clock.sleep(RETRY_MS, AbortSignal.any([stopping.signal, owned.signal])).catch(() => {})
+        if (stopping.signal.aborted) return
       }
     }
   }
 
   async function look(): Promise<void> {
-    const room = concurrency - driven.size
+    const room = concurrency - held.size
     if (room <= 0) return
-    for (const lease of await claimRuns(db, worker, agents, room)) {
+    try {
+      await driving.fault('claim.before')
+      const leases = await claimRuns(db, worker, agents, room)
       await driving.fault('claim.after')
-      take(lease)
+      leases.forEach(take)
+    } catch (error) {
+      inDoubt = true
+      onError(error, null)
     }
   }
 
+  /** Takes the marks of cancellations to the runs, and takes up what a claim without a reply has given to us. */
   async function watch(): Promise<void> {
-    if (driven.size === 0) return
-    for (const key of await canceledRuns(db, worker)) driven.get(key.run)?.abort.abort(new Fault('canceled'))
+    if (held.size === 0 && !inDoubt) return
+    inDoubt = false
+    for (const { lease, canceled } of await drivenRuns(db, worker)) {
+      take(lease)
+      const one = held.get(lease.run)
+      if (canceled && one) cancel(one)
+    }
   }
 
   async function rest(ms: number): Promise<void> {
@@ -137,30 +195,46 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     woken = false
   }
 
-  async function every(ms: number, job: () => Promise<unknown>): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await clock.sleep(ms, stopping.signal).catch(() => {})
-      if (!stopping.signal.aborted) await job().catch((error: unknown) => onError(error, null))
+  async function every(ms: number, until: AbortSignal, job: () => Promise<unknown>): Promise<void> {
+    while (!until.aborted) {
+      await clock.sleep(ms, until).catch(() => {})
+      if (!until.aborted) await job().catch((error: unknown) => onError(error, null))
     }
   }
 
   async function claimLoop(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await driving.fault('claim.before')
-      await look().catch((error: unknown) => onError(error, null))
+      await look()
       await rest(pollMs)
     }
   }
 
+  /** P6: reads and model calls end now, effects that have started get their time, and the lease is kept until then. */
+  async function drain(): Promise<void> {
+    stopping.abort()
+    for (const one of held.values()) one.signal.abort(new Fault('worker_stopping'))
+    const drained = new AbortController()
+    const over = clock.sleep(options.graceMs ?? GRACE_MS, drained.signal).then(
+      () => {
+        for (const one of held.values()) for (const c of [one.patient, one.owned]) c.abort(new Fault('worker_stopping'))
+      },
+      () => {},
+    )
+    await claiming
+    while (held.size > 0) await Promise.allSettled([...held.values()].map((h) => h.done))
+    drained.abort()
+    await over
+  }
+
   await enlist()
+  const claiming = claimLoop()
   const loops = [
-    claimLoop(),
-    every(heartbeatMs, beat),
-    every(pollMs * 2, watch),
-    every(heartbeatMs, async () => {
+    every(heartbeatMs, stopped.signal, beat),
+    every(pollMs * 2, stopped.signal, watch),
+    every(heartbeatMs, stopping.signal, async () => {
       if ((await reapRuns(db, REAP_LIMIT)) > 0) waker()
     }),
-    every(3_600_000, () => forgetOldWorkers(db)),
+    every(3_600_000, stopping.signal, () => forgetOldWorkers(db)),
   ]
   return {
     id: () => worker,
@@ -168,15 +242,22 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       woken = true
       waker()
     },
-    cancel: (run) => driven.get(run)?.abort.abort(new Fault('canceled')),
-    driven: () => driven.size,
+    cancel(run) {
+      const one = held.get(run)
+      if (one) cancel(one)
+    },
+    recheck() {
+      watch().catch((error: unknown) => onError(error, null))
+    },
+    driven: () => held.size,
     async stop() {
-      stopping.abort()
-      loseAll()
+      await drain()
+      stopped.abort()
       await Promise.all(loops)
-      await Promise.allSettled([...driven.values()].map((d) => d.done))
+      // the runs that were handed back are free as soon as the name is gone; a database that is away frees them by time
       await retireWorker(db, worker)
-      await reapRuns(db, REAP_LIMIT)
+        .then(() => reapRuns(db, REAP_LIMIT))
+        .catch((error: unknown) => onError(error, null))
     },
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WorkerId } from '../../src/kernel/ids.ts'
 import { claimRuns, enlistWorker, reapRuns, renewLease, retireWorker } from '../../src/journal/lease.store.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { CANCELED, CLAIM, REAP } from '../setup/queue-guards.ts'
+import { CLAIM, DRIVEN, REAP } from '../setup/queue-guards.ts'
 import { commit, runOf, seedRun, seedWorker, submission, submit, transition, unique, VERSION } from '../setup/seed.ts'
 
 describe.each(ENGINES)('the queue on %s', (engine) => {
@@ -17,7 +17,7 @@ describe.each(ENGINES)('the queue on %s', (engine) => {
 
   it.each(REAP)('L2 L4 only the runs of the dead go back: $name', (guard) => guard.run(store))
 
-  it.each(CANCELED)('A4 a cancel reaches the process that drives the run: $name', (guard) => guard.run(store))
+  it.each(DRIVEN)('A4 a cancel reaches the process that drives the run: $name', (guard) => guard.run(store))
 
   it('L2 a lease that is over is not renewed, and a worker that leaves gives its runs up', async () => {
     const [living, late] = [unique('wrk') as WorkerId, unique('wrk') as WorkerId]

@@ -9,8 +9,8 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url))
 /** Each crosses tenants by nature, and touches lease columns, workers or look-ups only. */
 const CROSSING = [
   'db/ready.sql appliedMigrations',
-  'journal/lease.sql canceled',
   'journal/lease.sql claim',
+  'journal/lease.sql driven',
   'journal/lease.sql enlist',
   'journal/lease.sql forgetWorkers',
   'journal/lease.sql reap',
@@ -20,7 +20,7 @@ const CROSSING = [
 ]
 
 /** Of the role that crosses tenants. */
-const CLAIM_FUNCTIONS = ['canceled', 'claim', 'reap']
+const CLAIM_FUNCTIONS = ['claim', 'driven', 'reap']
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
 const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session)\(/

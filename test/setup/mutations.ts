@@ -17,7 +17,7 @@ import {
   START_LEASE,
   SUBMIT,
 } from './guards.ts'
-import { CANCELED, CLAIM, LOCKS, REAP } from './queue-guards.ts'
+import { DRIVEN, CLAIM, LOCKS, REAP } from './queue-guards.ts'
 import { WALL } from './wall-guards.ts'
 
 export interface Mutation {
@@ -39,9 +39,9 @@ export const PROBES = {
   submit: SUBMIT,
   claim: [...CLAIM, ...LOCKS],
   reap: REAP,
-  canceled: CANCELED,
   close_session: CLOSE,
   open_session: OPEN,
+  driven: DRIVEN,
   wall: [...WALL, ...COMMIT_WALL],
 } as const satisfies Record<string, readonly Guard[]>
 
@@ -57,9 +57,9 @@ const cancel = of('cancel')
 const submit = of('submit')
 const claim = of('claim')
 const reap = of('reap')
-const canceled = of('canceled')
 const close = of('close_session')
 const open = of('open_session')
+const driven = of('driven')
 const wall = of('wall')
 const held: More = { held: 'policies' }
 const list = "perform set_config('app.batch', p_keys::text, true);"
@@ -302,8 +302,9 @@ export const MUTATIONS: readonly Mutation[] = [
   reap('does not raise the version', 'version = r.version + 1, attempts', 'attempts'),
   reap('knows no limit', 'limit p_limit'),
 
-  canceled('tells of runs of others', 'r.worker_id = p_worker and'),
-  canceled('tells of every run', ' and r.cancel_cause is not null'),
+  driven('tells of runs of others', 'r.worker_id = p_worker and'),
+  driven('tells of every run as canceled', 'r.cancel_cause is not null', 'true'),
+  driven('tells of what has ended', " and r.status = 'running'"),
 
   close('drops the version', '\n      and x.version = coalesce(t.version, x.version)\n', '\n'),
   close('closes twice', ' and x.closed_at is null\n', '\n'),

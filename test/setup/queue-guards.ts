@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { TestStore } from './engines.ts'
 import type { WorkerId } from '../../src/kernel/ids.ts'
-import { canceledRuns, claimRuns, reapRuns } from '../../src/journal/lease.store.ts'
+import { claimRuns, drivenRuns, reapRuns } from '../../src/journal/lease.store.ts'
 import type { Guard } from './guards.ts'
 import { EPOCH, ms, runOf, seedRun, seedWorker, unique, VERSION } from './seed.ts'
 
@@ -125,16 +125,20 @@ export const REAP: readonly Guard[] = [
   }),
 ]
 
-export const CANCELED: readonly Guard[] = [
-  guard('a worker hears of the marks on its own running runs, of any tenant', async (store) => {
+export const DRIVEN: readonly Guard[] = [
+  guard('a worker hears of its own running runs, of any tenant, and of the marks on them', async (store) => {
     const worker = await seedWorker(store)
-    const marked = await seedRun(store, { worker_id: worker, tenant_id: 'birch', cancel_cause: 'user' })
-    await seedRun(store, { worker_id: worker })
+    const marked = await seedRun(store, { worker_id: worker, tenant_id: 'birch', cancel_cause: 'user', epoch: 7 })
+    const plain = await seedRun(store, { worker_id: worker, epoch: 3 })
     await seedRun(store, { cancel_cause: 'user' })
     await seedRun(store, { ...due, cancel_cause: 'user' })
-    expect(await canceledRuns(store.db, worker as WorkerId)).toEqual([
-      { tenant: 'birch', environment: 'production', run: marked.run },
-    ])
+    const told = (key: typeof plain, epoch: number, canceled: boolean) => ({
+      lease: { tenant: key.tenant, environment: 'production', run: key.run, worker, epoch },
+      canceled,
+    })
+    const rows = await drivenRuns(store.db, worker as WorkerId)
+    expect(rows).toHaveLength(2)
+    expect(rows).toEqual(expect.arrayContaining([told(marked, 7, true), told(plain, 3, false)]))
   }),
 ]
 

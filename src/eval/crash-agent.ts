@@ -1,0 +1,79 @@
+/**
+ * The agent of the crash runs: three steps, a read, a confirmed write and an answer, against a provider that is its own
+ * process. The message names the resource; nothing else is remembered, so any worker can go on at any place.
+ */
+import { z } from 'zod'
+import type { ModelRequest } from '../model/port.ts'
+import { type Agent, agent } from '../run/agent.ts'
+import type { ProviderMode } from '../testing/effect-provider.ts'
+import type { ScriptedAnswer } from '../testing/script.ts'
+import { scripted } from '../testing/scripted.ts'
+import type { ProbeOutcome, ToolContext } from '../tool/contract.ts'
+import { tool } from '../tool/define.ts'
+
+export interface CrashAgentSpec {
+  readonly name: string
+  readonly mode: ProviderMode
+  readonly provider: string
+  /** Of the write; a provider without a key is asked only after this time. */
+  readonly timeoutMs: number
+  /** This tool kills its own process, as native code may. */
+  readonly deadly?: 'read' | 'write'
+  /** How often the run may lose its worker without progress; default 5. */
+  readonly attempts?: number
+}
+
+const input = z.strictObject({ resource: z.string(), units: z.int() })
+
+export function crashAgent(spec: CrashAgentSpec): Agent {
+  const { name, mode, provider, timeoutMs } = spec
+  const look = tool('stock.look@1', {
+    input,
+    effect: 'read',
+    async run({ resource }) {
+      if (spec.deadly === 'read') process.kill(process.pid, 'SIGKILL')
+      return (await fetch(`${provider}/state/resources/${resource}`)).json()
+    },
+  })
+  const change = tool('stock.change@1', {
+    input,
+    effect: 'write',
+    timeoutMs,
+    unknown: UNKNOWN[mode],
+    ...(mode === 'keyed' ? { probe: (cx: ToolContext) => ask(`${provider}/keyed/effects/${encodeURIComponent(cx.effectKey)}`, cx.signal) } : {}),
+    ...(mode === 'state' ? { probe: (cx: ToolContext, { resource }: z.infer<typeof input>) => ask(`${provider}/state/resources/${resource}`, cx.signal) } : {}),
+    async commit({ resource, units }, cx) {
+      if (spec.deadly === 'write') process.kill(process.pid, 'SIGKILL')
+      const reply = await fetch(`${provider}/${mode}/effects`, {
+        method: 'POST',
+        headers: { 'idempotency-key': cx.effectKey },
+        body: JSON.stringify({ resource, args: { units } }),
+        signal: cx.signal,
+      })
+      if (!reply.ok) throw new Error('the provider did not say what happened')
+      return reply.json()
+    },
+  })
+  return agent(name, {
+    model: scripted(threeSteps, { id: 'crash', maxOutputTokens: 200 }),
+    tools: [look, change],
+    budget: { steps: 6, toolCalls: 4, tokens: 50_000, costCents: 1000, seconds: 60 },
+    attempts: spec.attempts ?? 5,
+  })
+}
+
+const UNKNOWN = { keyed: 'key', keyed_blind: 'key', state: 'probe', manual: 'manual' } as const satisfies Record<ProviderMode, string>
+
+async function ask(url: string, signal: AbortSignal): Promise<ProbeOutcome> {
+  const reply = await fetch(url, { signal })
+  const body = (await reply.json()) as { readonly found: boolean; readonly result?: unknown }
+  return body.found ? { happened: true, result: { result: body.result } } : { happened: false }
+}
+
+function threeSteps(request: ModelRequest, turn: number): ScriptedAnswer {
+  const asked = request.messages.find((m) => m.role === 'user')
+  const resource = asked?.role === 'user' ? asked.text : ''
+  if (turn === 0) return { calls: [{ name: 'stock__look', arguments: { resource, units: 0 } }] }
+  if (turn === 1) return { calls: [{ name: 'stock__change', arguments: { resource, units: 1 } }] }
+  return { text: 'The stock is changed.' }
+}
