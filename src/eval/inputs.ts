@@ -8,10 +8,11 @@ import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { EXIT } from '../kernel/fault.ts'
 import { type InputCase, type Judge, judgeAll } from './input-case.ts'
+import { httpJudge } from './http.ts'
 import { toolJudges } from './input-tools.ts'
 import { judgeProtocol } from './protocol.ts'
 
-/** By surface. A surface joins the command by one line here. */
+/** By surface. A surface joins the command by one line here; `http` stands below, because it has a server to end. */
 export const JUDGES: Readonly<Record<string, Judge>> = {
   ...toolJudges,
   protocol: judgeProtocol,
@@ -26,7 +27,8 @@ export async function inputs(argv: readonly string[], print: (line: string) => v
     )
     return EXIT.usage
   }
-  const judgement = await judgeAll(cases, JUDGES)
+  const http = httpJudge()
+  const judgement = await judgeAll(cases, { ...JUDGES, http: http.judge }).finally(http.close)
   // A name of the file may hold anything that a terminal obeys; JSON text does not.
   for (const { id, surface, name, reason } of judgement.failures)
     print(`${printable(id)} ${surface} ${printable(name)}: ${printable(reason)}`)

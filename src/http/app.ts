@@ -4,14 +4,13 @@ import { Fault } from '../kernel/fault.ts'
 import { accessRoutes } from './access.ts'
 import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
-import { eventRoutes, type Streams } from './events.ts'
+import { eventRoutes, type Streaming } from './events.ts'
 import { openapi } from './openapi.ts'
 import { problemOf } from './problem.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { runRoutes } from './runs.ts'
 
-export interface AppOptions extends Parts {
-  readonly streams: Streams
+export interface AppOptions extends Parts, Streaming {
   readonly isDraining: () => boolean
   /** Faults that are not the caller's, for a restricted log. */
   readonly onError: (error: unknown) => void
@@ -66,6 +65,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   conversationRoutes(app, options)
   runRoutes(app, options)
   confirmationRoutes(app, options)
-  eventRoutes(app, options, options.streams)
+  eventRoutes(app, options, options)
   return app
 }

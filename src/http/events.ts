@@ -3,6 +3,7 @@
  *
  * K4  a client that leaves ends its request and nothing else; one that reads too slowly is disconnected and knows where to go on
  */
+import type { Writable } from 'node:stream'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Hono } from 'hono'
 import { Fault } from '../kernel/fault.ts'
@@ -13,8 +14,6 @@ import { type Ctx, type Env, idOf, invalid, type Parts, queryOf } from './reques
 import { queries } from './schemas.ts'
 import { streamData } from './views.ts'
 
-/** What may wait in this process for a client that does not read. */
-const MOST_BUFFERED = 1024 * 1024
 const HEARTBEAT_MS = 15_000
 /** Proposed to browsers for their next attempt. */
 const RETRY_MS = 1_000
@@ -50,7 +49,13 @@ export function streams(most: number): Streams {
   }
 }
 
-export function eventRoutes(app: Hono<Env>, parts: Parts, open: Streams): void {
+export interface Streaming {
+  readonly streams: Streams
+  /** How long a client may leave what waits for it unread. */
+  readonly stallMs: number
+}
+
+export function eventRoutes(app: Hono<Env>, parts: Parts, streaming: Streaming): void {
   app.get('/v1/runs/:id/events', async (c) => {
     const id = idOf(c, 'run')
     const query = queryOf(c, queries.events)
@@ -60,7 +65,7 @@ export function eventRoutes(app: Hono<Env>, parts: Parts, open: Streams): void {
     if (!/\btext\/event-stream\b/.test(c.req.header('accept') ?? '')) return eventsAsJson(c, parts, run, { after, limit: Number(query.limit ?? JSON_PAGE) })
     // nothing will come any more: this status is how a browser is told not to ask again
     if (run.end !== null && after >= run.eventSeq) return c.body(null, 204)
-    return stream(c, parts, id, after, open)
+    return stream(c, parts, streaming, { run: id, after })
   })
 }
 
@@ -80,23 +85,20 @@ async function eventsAsJson(c: Ctx, { runtime }: Parts, run: RunView, page: { re
   return c.json({ items: items.map(streamData), last_event: last, ended: run.end !== null && last >= run.eventSeq })
 }
 
-function stream(c: Ctx, { runtime }: Parts, run: RunId, after: number, open: Streams): Response {
+function stream(c: Ctx, { runtime }: Parts, { streams: open, stallMs }: Streaming, from: { readonly run: RunId; readonly after: number }): Response {
   const { outgoing } = c.env
+  const { actor } = c.get('caller')
   const over = new AbortController()
-  const left = open.enter(c.get('caller').actor.tenant, () => over.abort())
-  const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+  const left = open.enter(actor.tenant, () => over.abort())
   for (const [name, value] of c.res.headers) outgoing.setHeader(name, value)
-  outgoing.writeHead(200, headers)
+  outgoing.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
   outgoing.once('close', () => over.abort())
-  const send = (text: string): void => {
-    outgoing.write(text)
-    // its place is the last event that it has: nothing is lost but time
-    if (outgoing.writableLength > MOST_BUFFERED) outgoing.destroy()
-  }
-  const heartbeat = setInterval(() => send(': heartbeat\n\n'), HEARTBEAT_MS)
-  send(`retry: ${RETRY_MS}\n\n`)
-  const items = runtime.follow(c.get('caller').actor, { run, after, operator: false, signal: over.signal })
-  void pump(items, send)
+  outgoing.write(`retry: ${RETRY_MS}\n\n`)
+  const heartbeat = setInterval(() => {
+    if (!outgoing.writableNeedDrain) outgoing.write(': heartbeat\n\n')
+  }, HEARTBEAT_MS)
+  const items = runtime.follow(actor, { ...from, operator: false, signal: over.signal })
+  void pump(items, outgoing, stallMs)
     .catch(() => outgoing.destroy())
     .finally(() => {
       clearInterval(heartbeat)
@@ -106,8 +108,24 @@ function stream(c: Ctx, { runtime }: Parts, run: RunId, after: number, open: Str
   return RESPONSE_ALREADY_SENT
 }
 
-async function pump(items: AsyncIterable<StreamItem>, send: (text: string) => void): Promise<void> {
-  for await (const item of items) send(frame(item))
+/** One item waits here at a time, and only for a while: the client's place is the last event that it has. */
+async function pump(items: AsyncIterable<StreamItem>, outgoing: Writable, stallMs: number): Promise<void> {
+  for await (const item of items) {
+    if (!outgoing.write(frame(item))) await drained(outgoing, stallMs)
+    if (outgoing.destroyed) return
+  }
+}
+
+function drained(outgoing: Writable, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const stalled = setTimeout(() => outgoing.destroy(), ms)
+    const done = () => {
+      clearTimeout(stalled)
+      outgoing.off('drain', done).off('close', done)
+      resolve()
+    }
+    outgoing.once('drain', done).once('close', done)
+  })
 }
 
 function frame(item: StreamItem): string {

@@ -1,0 +1,52 @@
+/** A worker process whose model says one piece for each message it gets from its parent. */
+import { openPostgres } from '../../src/db/postgres.ts'
+import { agent } from '../../src/run/agent.ts'
+import { createRuntime } from '../../src/runtime.ts'
+import type { Model } from '../../src/model/port.ts'
+
+type Order = { readonly say: string } | { readonly fail: true } | { readonly end: true }
+
+const orders: Order[] = []
+let arrived: () => void = () => {}
+process.on('message', (order: Order) => {
+  orders.push(order)
+  arrived()
+})
+
+async function next(signal: AbortSignal): Promise<Order> {
+  for (;;) {
+    const order = orders.shift()
+    if (order) return order
+    await new Promise<void>((resolve, reject) => {
+      arrived = resolve
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+  }
+}
+
+const model: Model = {
+  id: 'told',
+  contextTokens: 32_000,
+  maxOutputTokens: 4_096,
+  price: null,
+  async *stream(_request, signal) {
+    process.send?.('asked')
+    for (;;) {
+      const order = await next(signal)
+      if ('fail' in order) throw new Error('the connection broke')
+      if ('end' in order) break
+      yield { kind: 'text', delta: order.say }
+    }
+    yield { kind: 'finish', reason: 'stop' }
+    yield { kind: 'usage', usage: { input: 10, output: 10 } }
+  },
+}
+
+const db = await openPostgres({ url: process.env['WORKER_DB'] ?? '', connections: 4 })
+const budget = { steps: 8, toolCalls: 8, tokens: 50_000, costCents: 500, seconds: 120 }
+const runtime = createRuntime({ db, agents: [agent('told', { model, budget })] })
+const worker = await runtime.work({ pollMs: 50 })
+process.send?.('ready')
+process.on('disconnect', () => {
+  void worker.stop().then(() => db.close())
+})
