@@ -1,0 +1,66 @@
+/** A definition file: a module whose default export is an agent or a list of agents. */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { extname, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Fault } from '../kernel/fault.ts'
+import type { Agent } from '../index.ts'
+
+const MODULES = ['.js', '.mjs']
+const TYPED = ['.ts', '.mts']
+
+/** @throws Fault `invalid_definition` */
+export async function loadAgents(file: string): Promise<readonly Agent[]> {
+  const path = resolve(file)
+  const extension = extname(path)
+  if (![...MODULES, ...TYPED].includes(extension)) throw wrong(file, 'is not a module: its name ends in .js, .mjs or .ts.')
+  if (!existsSync(path)) throw wrong(file, 'does not exist.')
+  const loaded = TYPED.includes(extension) ? await importTyped(file, path) : await imported(file, () => import(pathToFileURL(path).href))
+  const agents = Array.isArray(loaded) ? (loaded as unknown[]) : [loaded]
+  if (agents.length === 0 || !agents.every(isAgent))
+    throw wrong(file, "has no agent as its default export. Fix: `export default agent('support', { … })`.")
+  const names = agents.map((a) => a.name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw wrong(file, `defines the agent "${twice}" twice.`)
+  return agents
+}
+
+const wrong = (file: string, cause: string, thrown?: unknown): Fault =>
+  new Fault('invalid_definition', `The definition file ${file} ${cause}`, { cause: thrown })
+
+async function imported(file: string, load: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return ((await load()) as { readonly default?: unknown }).default
+  } catch (error) {
+    if (Fault.is(error)) throw error
+    // the sentence of the loader and nothing of its stack
+    const [first = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
+    throw wrong(file, `cannot be loaded: ${first}${/[.!?]$/.test(first) ? '' : '.'}`, error)
+  }
+}
+
+interface TsxLoader {
+  tsImport(specifier: string, parent: string): Promise<unknown>
+}
+
+async function importTyped(file: string, path: string): Promise<unknown> {
+  // already under tsx, as in the repository itself
+  if (extname(import.meta.url) === '.ts') return imported(file, () => import(pathToFileURL(path).href))
+  const tsx = tsxBeside(path)
+  if (tsx === null) throw wrong(file, 'is TypeScript, and tsx is not installed. Fix: `npm i -D tsx`, or give a .js file.')
+  const { tsImport } = (await import(pathToFileURL(tsx).href)) as TsxLoader
+  return imported(file, () => tsImport(pathToFileURL(path).href, import.meta.url))
+}
+
+/** The tsx of the project that the file belongs to: it is no dependency of ours. */
+function tsxBeside(path: string): string | null {
+  try {
+    return createRequire(path).resolve('tsx/esm/api')
+  } catch {
+    return null
+  }
+}
+
+/** An agent of another copy of this package is one, too. */
+const isAgent = (value: unknown): value is Agent =>
+  typeof value === 'object' && value !== null && ['name', 'release', 'model', 'tools', 'limits', 'rules'].every((line) => line in value)

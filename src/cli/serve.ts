@@ -1,0 +1,47 @@
+/** The life of a process that serves: its store, its worker, its server, and a polite end. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Agent, createRuntime, type Db, Fault, openStore, type Runtime, type Worker } from '../index.ts'
+import { EXIT } from '../kernel/fault.ts'
+import { failure, type Output } from './output.ts'
+
+/** What is under way has this long to reach its boundary; other workers take over the rest. */
+const GRACE_MS = 20_000
+
+/** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
+export function stopAsked(): Promise<void> {
+  return new Promise((resolve) => {
+    let isAsked = false
+    const asked = (): void => {
+      if (isAsked) process.exit(EXIT.interrupted)
+      isAsked = true
+      resolve()
+    }
+    process.on('SIGINT', asked)
+    process.on('SIGTERM', asked)
+  })
+}
+
+/** @throws Fault `schema_older` when the store lacks a migration */
+export async function openRuntime(place: string, agents: readonly Agent[]): Promise<{ readonly db: Db; readonly runtime: Runtime }> {
+  const db = await openStore(place)
+  const runtime = createRuntime({ db, agents })
+  const why = await runtime.ready()
+  if (why === null) return { db, runtime }
+  await db.close()
+  throw new Fault('schema_older')
+}
+
+/** Runs and codes only: what a run said or did is not for a log. */
+export const reportTo =
+  (out: Output) =>
+  (error: unknown, where: { readonly run: string } | null): void =>
+    out.note(`${failure(error).line}${where ? ` in ${where.run}` : ''}`)
+
+/** Ends each part, the later ones even if an earlier one fails. Returns the exit code. */
+export async function stopPolitely(out: Output, parts: { readonly server?: { close(): Promise<void> }; readonly worker: Worker; readonly db: Db }): Promise<number> {
+  const ended = Promise.allSettled([parts.server?.close(), parts.worker.stop()]).then(() => parts.db.close())
+  const isInTime = await Promise.race([ended.then(() => true), sleep(GRACE_MS, false, { ref: false })])
+  if (isInTime) return EXIT.ok
+  out.note(`plimsoll: Not everything reached its end within ${GRACE_MS / 1000} s. Another worker takes it over.`)
+  return EXIT.failure
+}
