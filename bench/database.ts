@@ -7,6 +7,8 @@ export interface BenchDatabase {
   readonly url: string
   readonly admin: pg.Client
   drop(): Promise<void>
+  /** Closes the connections and keeps the database. */
+  leave(): Promise<void>
 }
 
 export async function freshDatabase(server: string, name: string): Promise<BenchDatabase> {
@@ -30,18 +32,23 @@ export async function freshDatabase(server: string, name: string): Promise<Bench
       await root.query(`drop database if exists ${name} with (force)`)
       await root.end()
     },
+    leave: async () => void (await Promise.all([admin.end(), root.end()])),
   }
 }
 
 /** WAL written so far, in bytes. */
 export async function walBytes(admin: pg.Client): Promise<number> {
-  const { rows } = await admin.query<{ bytes: string }>(`select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`)
+  const { rows } = await admin.query<{ bytes: string }>(
+    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`,
+  )
   return Number(rows[0]?.bytes ?? 0)
 }
 
 /** Named single-row durable inserts per second on one connection: what the disk and the round trip allow. */
 export async function bareCommits(admin: pg.Client, count: number): Promise<number> {
-  await admin.query('create table if not exists public.bare (id int8 generated always as identity primary key, body text not null)')
+  await admin.query(
+    'create table if not exists public.bare (id int8 generated always as identity primary key, body text not null)',
+  )
   const body = 'x'.repeat(300)
   const insert = () => admin.query({ name: 'bare', text: 'insert into public.bare (body) values ($1)', values: [body] })
   for (let i = 0; i < 100; i++) await insert()
@@ -50,4 +57,5 @@ export async function bareCommits(admin: pg.Client, count: number): Promise<numb
   return count / ((performance.now() - begun) / 1000)
 }
 
-export const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN

@@ -1,4 +1,4 @@
-/** A part of the example as its own process, known by the port that it prints. */
+/** Parts of the example as processes of their own, which end with the process that started them. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -11,10 +11,20 @@ export interface Served {
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
-/** `file`: beside this one. Rejects when the process ends before it listens. */
-export async function serveChild(file: string, args: readonly string[]): Promise<Served> {
+/** `file`: beside this one. What it writes to standard output can be read, and it can send messages. */
+export function startChild(file: string, args: readonly string[]): ChildProcess {
   const path = fileURLToPath(new URL(file, import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', path, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return spawn(process.execPath, ['--import', 'tsx', path, ...args], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+}
+
+/** For the child: whatever became of the process that started it, it is not left behind. */
+export function endWithParent(): void {
+  process.once('disconnect', () => process.exit(1))
+}
+
+/** A server that is known by the port that it prints. Rejects when the process ends before it listens. */
+export async function serveChild(file: string, args: readonly string[]): Promise<Served> {
+  const child = startChild(file, args)
   const gone = once(child, 'exit')
   const port = await Promise.race([portOf(child), gone.then(() => null)])
   if (port === null || child.pid === undefined) throw new Error(`${file} ended before it listened`)

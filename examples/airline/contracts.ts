@@ -16,15 +16,21 @@ import type { Vendor } from './vendor.ts'
  * One above what the recorded model does in a run: four equal bookings, the last one right, and five equal refusals.
  * Going back and forth between two look-ups is its way to compare.
  */
-const BREAKER = { identicalCalls: 5, identicalErrors: 6, alternation: false }
+const RAISED = { identicalCalls: 5, identicalErrors: 6, alternation: false }
+export type Breaker = 'default' | 'raised'
 const ROLES = { user_id: 'identity', reservation_id: 'identity', payment_id: 'identity', amount: 'amount' } as const
 
 /** `definitions`: name, description and JSON Schema of each tool, as the recorded model was offered them. */
-export function airlineTools(vendor: Vendor, definitions: readonly OfferedDefinition[]): readonly Contract[] {
+export function airlineTools(
+  vendor: Vendor,
+  definitions: readonly OfferedDefinition[],
+  breaker: Breaker = 'raised',
+): readonly Contract[] {
   return definitions.map((definition) => {
     const { name, description, parameters } = definition
     const params = Object.fromEntries(Object.entries(ROLES).filter(([field]) => field in (parameters.properties ?? {})))
-    const shared = { description, input: withAirports(parameters), breaker: BREAKER, params }
+    const limits = breaker === 'raised' ? RAISED : {}
+    const shared = { description, input: withAirports(parameters), breaker: limits, params }
     const change = changeOf(name)
     return change ? effectTool(vendor, name, change, shared) : readTool(vendor, name, shared)
   })
@@ -33,7 +39,7 @@ export function airlineTools(vendor: Vendor, definitions: readonly OfferedDefini
 type Shared = {
   readonly description: string
   readonly input: JsonObject
-  readonly breaker: typeof BREAKER
+  readonly breaker: Partial<typeof RAISED>
   readonly params: { readonly [field: string]: 'identity' | 'amount' }
 }
 

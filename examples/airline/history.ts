@@ -37,6 +37,8 @@ export interface HistoryIndex {
   /** Histories that several recordings share, and those of them with different answers. */
   readonly shared: number
   readonly ambiguous: number
+  /** The conversations that have such a history. */
+  readonly sharing: readonly string[]
 }
 
 export function indexHistories(conversations: readonly Conversation[]): HistoryIndex {
@@ -74,7 +76,12 @@ export function indexHistories(conversations: readonly Conversation[]): HistoryI
   }
 
   const answersOf = (found: readonly Place[]) => new Set(found.map((place) => canonical(seen(nextOf(place), []))))
-  return { find, shared: shared.length, ambiguous: shared.filter((found) => answersOf(found).size > 1).length }
+  return {
+    find,
+    shared: shared.length,
+    ambiguous: shared.filter((found) => answersOf(found).size > 1).length,
+    sharing: [...new Set(shared.flatMap((found) => found.map(({ conversation }) => conversation)))].sort(),
+  }
 }
 
 const NOWHERE: Place = { conversation: '', position: 0 }

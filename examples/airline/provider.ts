@@ -12,6 +12,7 @@ import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { openBook, type Refusal, type ToolRequest } from './book.ts'
+import { endWithParent } from './child.ts'
 import { AIRLINE_DATA, readBase } from './data.ts'
 import { linesOf, lineText, totalsOf } from './ledger.ts'
 import { changesOf, reservationOf, userOf } from './rules/world.ts'
@@ -88,6 +89,7 @@ const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(opt
   console.log(JSON.stringify({ port }))
 })
 
+endWithParent()
 process.once('SIGTERM', () => {
   server.close(() => {
     closeSync(log)

@@ -6,6 +6,7 @@
  * Prints `{"port":N}` when it listens, stops on SIGTERM, and tells at `GET /requests` what it was asked.
  */
 import { parseArgs } from 'node:util'
+import { endWithParent } from './child.ts'
 import { readConversations } from './data.ts'
 import { startRecording } from './recording.ts'
 
@@ -17,6 +18,7 @@ const recording = await startRecording({
   port: Number(options.port),
 })
 console.log(JSON.stringify({ port: Number(new URL(recording.url).port) }))
+endWithParent()
 process.once('SIGTERM', () => {
   void recording.stop().then(() => process.exit(0))
 })

@@ -87,7 +87,7 @@ const READ_SCOPE = `${SCOPE}, set_config('transaction_read_only', 'on', true)`
 
 // The session began as the superuser of the instance and could become it again, by naming it. SET, RESET, DO, EXECUTE
 // and CREATE are no first words of ours; of expressions only these two reach a setting, and `u&` could spell them.
-const FIRST_WORD = /^(\s|--[^\n]*\n)*(select|insert|update|delete|with)\b/i
+const FIRST_WORD = /^([\s(]|--[^\n]*\n)*(select|insert|update|delete|with)\b/i
 const REACHES_SETTINGS = /set_config|pg_settings|authorization|u&["']/i
 
 function refuseEscape(text: string): string {

@@ -1,0 +1,88 @@
+/** One replay of recorded conversations, from an empty store to the judgement. */
+import { agentOf } from './agents.ts'
+import { assess, TENANT } from './assess.ts'
+import { type Caller, callerWith } from './caller.ts'
+import type { Breaker } from './contracts.ts'
+import type { Conversation } from './conversations.ts'
+import { readConversations } from './data.ts'
+import { complaints, type Figures } from './figures.ts'
+import { indexHistories } from './history.ts'
+import { planKills } from './kills.ts'
+import { isWrite } from './rules/tools.ts'
+import { openStage, type Stage } from './stage.ts'
+import { type Talk, talk } from './talk.ts'
+
+export type FlightOptions = {
+  readonly data: string
+  readonly transcripts: string
+  readonly tasks?: string
+  readonly db?: string
+  readonly workers: number
+  readonly crash: number
+  readonly breaker: Breaker
+  /** Conversations at the same time. */
+  readonly parallel: number
+  readonly keep: boolean
+  /** Ids; default: all. */
+  readonly only?: readonly string[]
+  readonly say: (line: string) => void
+}
+
+export type Flight = { readonly figures: Figures; readonly complaints: readonly string[] }
+
+/** For one run, its confirmations and the takeovers from dead workers included. */
+const PATIENCE_MS = 120_000
+
+export async function fly(options: FlightOptions): Promise<Flight> {
+  const begun = performance.now()
+  const recorded = readConversations(options.transcripts)
+  const conversations = recorded.filter(({ id }) => options.only?.includes(id) ?? true)
+  const stage = await openStage({
+    ...options,
+    sharing: indexHistories(recorded).sharing,
+    kills: killsFor(options.crash, conversations),
+  })
+  try {
+    options.say(`the app plane at ${stage.url}, the store is ${stage.database}`)
+    const talks = await talkAll(stage, conversations, options)
+    await stage.fleet?.stop()
+    const seconds = Math.round((performance.now() - begun) / 100) / 10
+    const figures = await assess(stage, { talks, conversations, seconds, data: options.data, tasks: options.tasks })
+    return { figures, complaints: complaints(figures, { conversations, kills: options.crash }) }
+  } finally {
+    await stage.close()
+  }
+}
+
+function killsFor(count: number, conversations: readonly Conversation[]) {
+  const turns = conversations.flatMap((conversation) => conversation.turns)
+  const calls = turns.flatMap((turn) => turn.calls)
+  return planKills(count, calls.filter(({ name }) => isWrite(name)).length, turns.length + calls.length)
+}
+
+/** Each conversation has its own end user, whose token a service of the product has asked for. */
+async function talkAll(
+  stage: Stage,
+  conversations: readonly Conversation[],
+  { parallel, say }: FlightOptions,
+): Promise<readonly Talk[]> {
+  const { key } = await stage.runtime.createKey({ ...TENANT, kind: 'service', user: 'desk', permissions: ['*'] })
+  const service = callerWith(key, stage.url)
+  const talks: Talk[] = []
+  const waiting = [...conversations]
+  const lane = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const user = await endUser(service, stage.url, next.id)
+      talks.push(await talk(user, agentOf(stage.setup, next.id), next, PATIENCE_MS))
+      if (talks.length % 10 === 0) say(`${talks.length} of ${conversations.length} conversations`)
+    }
+  }
+  const lanes = Promise.all(Array.from({ length: parallel }, lane))
+  await (stage.fleet ? Promise.race([lanes, stage.fleet.failed]) : lanes)
+  return talks
+}
+
+async function endUser(service: Caller, url: string, id: string): Promise<Caller> {
+  const { body } = await service.post('/v1/tokens', { user: id })
+  return callerWith(String(body.token), url)
+}
