@@ -25,7 +25,7 @@ const types = {
     if (oid === INT8_ARRAY) throw new TypeError('int8[] is not used')
     return pg.types.getTypeParser(oid, format as 'text')
   },
-} as pg.CustomTypesConfig
+}
 
 /**
  * PostgreSQL 15 to 18. The login role is `plimsoll_app` or may become it; every connection starts as it, so that no
@@ -92,6 +92,7 @@ async function inTenant<P, R>(
   statement: Statement<P, R>,
   params: P,
 ): Promise<R[]> {
+  const values = valuesOf(statement, params)
   let client: pg.PoolClient | undefined
   // the connection goes back to the pool only when the server has said that the transaction is over
   let open = true
@@ -99,7 +100,7 @@ async function inTenant<P, R>(
     client = await pool.connect()
     const begin = client.query(opening)
     const wall = client.query({ name: 'scope', text: SCOPE, values: [scope.tenant, scope.environment] })
-    const rows = client.query({ name: statement.name, text: statement.text, values: valuesOf(statement, params) })
+    const rows = client.query<R & pg.QueryResultRow>({ name: statement.name, text: statement.text, values })
     // after an error the server answers ROLLBACK
     const end = client.query('commit')
     const all = await Promise.allSettled([begin, wall, rows, end])
@@ -131,7 +132,7 @@ export async function openMigrator(url: string): Promise<MigrationDb & { close()
     throw storeFault(error)
   }
   return {
-    query: async (text, values) => (await client.query(text, values as unknown[])).rows,
+    query: async (text, values) => (await client.query<Record<string, unknown>>(text, values as unknown[])).rows,
     script: async (text) => void (await client.query(text)),
     close: () => client.end(),
   }

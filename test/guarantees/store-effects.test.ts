@@ -1,7 +1,8 @@
 /** Effects and the decisions that allow them: COMMIT S and the card, on both engines. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { DECIDE, START_CONSENT, START_LEASE, WAITING } from '../setup/guards.ts'
+import { DECIDE, START_CONSENT, START_LEASE } from '../setup/effect-guards.ts'
+import { WAITING } from '../setup/guards.ts'
 import {
   decide,
   decision,

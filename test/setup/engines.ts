@@ -63,9 +63,10 @@ const VERSION = createHash('sha256')
 // ── PostgreSQL ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const TEMPLATE = `plimsoll_test_${VERSION}`
+const INT8 = 20
 const types = {
   getTypeParser: (oid: number, format?: string): unknown =>
-    oid === Number(pg.types.builtins.INT8) ? Number : pg.types.getTypeParser(oid, format as 'text'),
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
 } as pg.CustomTypesConfig
 /** Two files may need the template at once. Any number will do; this is ours. */
 const TEMPLATE_LOCK = 7_406_251_904
@@ -206,7 +207,7 @@ async function embeddedStore(): Promise<TestStore> {
       lite.transaction(async (tx) => {
         await tx.exec('set local session authorization postgres')
         if (values) return (await tx.query<Row>(text, values as unknown[])).rows
-        return ((await tx.exec(text)).at(-1)?.rows ?? []) as Row[]
+        return (await tx.exec(text)).at(-1)?.rows ?? []
       }),
     app: (text, values) =>
       lite.transaction(async (tx) => {
@@ -214,7 +215,7 @@ async function embeddedStore(): Promise<TestStore> {
           ? (await tx.query<Row>(text, values as unknown[])).rows
           : ((await tx.exec(text)).at(-1)?.rows ?? [])
         await tx.rollback()
-        return rows as Row[]
+        return rows
       }),
     hold: () => Promise.reject(new Error('one session only')),
     another: () => Promise.resolve(db),

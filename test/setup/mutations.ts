@@ -4,20 +4,9 @@
  * when the row policies of the functions' roles are gone too; with `check` the table refuses the rows that would tell.
  */
 import type { Guard } from './guards.ts'
-import {
-  CANCEL,
-  CLOSE,
-  COMMIT_BUDGET,
-  COMMIT_LEASE,
-  COMMIT_STATE,
-  COMMIT_WALL,
-  DECIDE,
-  OPEN,
-  START_CONSENT,
-  START_LEASE,
-  SUBMIT,
-} from './guards.ts'
-import { DRIVEN, CLAIM, LOCKS, REAP } from './queue-guards.ts'
+import { DECIDE, START_CONSENT, START_LEASE } from './effect-guards.ts'
+import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from './guards.ts'
+import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
 import { WALL } from './wall-guards.ts'
 
 export interface Mutation {

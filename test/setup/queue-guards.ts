@@ -3,11 +3,10 @@ import { expect } from 'vitest'
 import type { TestStore } from './engines.ts'
 import type { WorkerId } from '../../src/kernel/ids.ts'
 import { claimRuns, drivenRuns, reapRuns } from '../../src/journal/lease.store.ts'
-import type { Guard } from './guards.ts'
+import { type Guard, guard } from './guards.ts'
 import { EPOCH, ms, runOf, seedRun, seedWorker, unique, VERSION } from './seed.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-const guard = (name: string, run: Guard['run']): Guard => ({ name, run })
 
 export const claim = async (store: TestStore, worker: string, agent: string, limit = 100): Promise<string[]> =>
   (await claimRuns(store.db, worker as WorkerId, [agent], limit)).map((lease) => lease.run).sort()

@@ -304,7 +304,7 @@ export async function submit(db: Db, rows: readonly ReturnType<typeof submission
   const keys = rows.flatMap((r) =>
     [r.run, r.session, ...(r.replaced as string[])].map((id) => `${r.tenant}/${r.environment}/${id}`),
   )
-  const params = { submissions: JSON.stringify(rows), keys: (sent.keys ?? keys) as readonly string[] }
+  const params = { submissions: JSON.stringify(rows), keys: sent.keys ?? keys }
   return (await db.call(submitStatement, params)).sort((a, b) => a.n - b.n)
 }
 

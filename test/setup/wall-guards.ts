@@ -1,10 +1,10 @@
 /** What the program's role sees and may do per table, generated from the list of tables. See guards.ts for probes. */
 import { expect } from 'vitest'
 import { statement, type TestStore } from './engines.ts'
-import type { Guard } from './guards.ts'
+import { type Guard, guard } from './guards.ts'
 import { insert, ms, seedConfirmation, seedEffect, seedRun, TENANT_TABLES, unique } from './seed.ts'
 
-export type Table = (typeof TENANT_TABLES)[number]
+type Table = (typeof TENANT_TABLES)[number]
 
 /** Two tenants with two environments each, and a row of each in every table. */
 export const PLACES = ['acme', 'birch'].flatMap((tenant) =>
@@ -48,9 +48,7 @@ const FORGED: Readonly<Record<string, string>> = {
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
 }
-export const WRITABLE = Object.keys(FORGED) as Table[]
 
-const guard = (name: string, run: Guard['run']): Guard => ({ name, run })
 const none = { tenant: '', environment: '' }
 
 export const WALL: readonly Guard[] = [
