@@ -18,8 +18,12 @@ import { step } from './machine.ts'
 import { refused } from './said.ts'
 import type { Call, Run } from './state.ts'
 
+/** A call leaves the house within this time of COMMIT S, or is started anew: a commit takes milliseconds, a busy machine more. */
+const START_MS = 1_000
+
 export async function startEffect(parts: ActParts, work: Work, call: Call, { again }: { again: boolean }): Promise<Acted> {
   throwIfHandedBack(work.signal)
+  if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
   // without a key a repeat comes only after a clear "not there"
@@ -31,6 +35,7 @@ export async function startEffect(parts: ActParts, work: Work, call: Call, { aga
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
 
+  const asked = parts.clock.monotonic()
   const started = await start(parts, work, call, again)
   if (started.outcome === 'lease_lost') throw new Fault('lease_lost')
   // the stored approval is not the one that was read, and reading it again would not mend it
@@ -38,7 +43,8 @@ export async function startEffect(parts: ActParts, work: Work, call: Call, { aga
   if (started.outcome === 'not_approved') return unknown(work.run, call)
   if (started.outcome !== 'started') return 'reload'
   await parts.fault('preflight.after')
-  return perform(parts, { ...work, run: startedRun(work.run, call, started.version) }, call, contract)
+  const begun = { ...work, run: startedRun(work.run, call, started.version) }
+  return (await perform(parts, begun, call, { contract, asked })) ?? startEffect(parts, begun, callOf(begun.run, call), { again: true })
 }
 
 /** COMMIT S. When its reply is lost, or a repeat of it meets its own work, the row says whether it was committed. */
@@ -70,6 +76,8 @@ async function isOurs(parts: ActParts, { run, lease }: Work, call: Call): Promis
   return moved && row?.status === 'started' && row.attempt === call.attempt + 1
 }
 
+const callOf = (run: Run, call: Call): Call => run.calls.find((c) => c.position === call.position) ?? call
+
 /** The run as COMMIT S left it. */
 function startedRun(run: Run, call: Call, version: number): Run {
   const moved = step(run, { kind: 'effect_started', position: call.position })
@@ -77,12 +85,16 @@ function startedRun(run: Run, call: Call, version: number): Run {
   return { ...moved.run, version, commits: run.commits + 1 }
 }
 
-/** The call itself. Without an answer the run is read again, and what was started is recovered at once. */
-async function perform(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<Acted> {
+/**
+ * The call itself. Without an answer the run is read again, and what was started is recovered at once. Null when too much
+ * time has passed since COMMIT S: whoever takes over counts from there how long a request may be on its way.
+ */
+async function perform(parts: ActParts, work: Work, call: Call, { contract, asked }: { contract: Contract; asked: number }): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
   // paused between the commit and here: another may own the run, and a provider without a key would act twice
   if (parts.clock.monotonic() >= parts.leaseUntil()) throw new Fault('lease_lost')
+  if (parts.clock.monotonic() - asked > START_MS) return null
   const permit = permitFor(work.run, { ...call, status: 'started' })
   const cx = { ...contextOf(work, call), signal: work.patient }
   const outcome = await callCommit(contract, permit, cx, limitsOf(parts, work))
@@ -112,11 +124,11 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
     if (answer.happened === true) return settled(work.run, call, answer.outcome)
     if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)
     // "not there" means nothing while the request may still be on its way, unless the key makes a second one harmless
-    const wait = contract.timeoutMs - (call.startedMs ?? 0)
+    const wait = START_MS + contract.timeoutMs - (call.startedMs ?? 0)
     if ((over || !keyed) && wait > 0) return { run: work.run, report: { kind: 'probe_later', ms: wait } }
     if (over) return settled(work.run, call, refused('not_started'))
   }
-  if (over || call.attempt >= MOST_STARTS) return unknown(work.run, call)
+  if (over) return unknown(work.run, call)
   return startEffect(parts, work, call, { again: true })
 }
 

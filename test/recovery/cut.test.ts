@@ -37,7 +37,7 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     for (const nth of [1, 2, 3, 4, 5]) {
       const { run, ...told } = await cut('after', 'run_step', { nth })
       expect({ nth, ...told }).toEqual({ nth, ...well })
-      const rows = await ground.database.admin('select role, count(*) as n from plimsoll.message where run_id = $1 group by role order by role', [run])
+      const rows = await ground.store.admin('select role, count(*) as n from plimsoll.message where run_id = $1 group by role order by role', [run])
       expect(rows).toEqual([{ role: 'assistant', n: 3 }, { role: 'tool', n: 2 }, { role: 'user', n: 1 }])
     }
   })
@@ -54,13 +54,13 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     const { run, ...told } = await cut('after', 'lease_claim')
     expect(told).toEqual(well)
     // by the same worker: one claim at the start and one after the confirmation
-    expect(await ground.database.admin('select epoch, attempts from plimsoll.run where id = $1', [run])).toEqual([{ epoch: 2, attempts: 0 }])
+    expect(await ground.store.admin('select epoch, attempts from plimsoll.run where id = $1', [run])).toEqual([{ epoch: 2, attempts: 0 }])
   })
 
   it('J1 after a decision: it is recorded once, and who decided hears so', async () => {
     const { run, ...told } = await cut('after', 'confirmation_decide')
     expect(told).toEqual(well)
-    const audit = await ground.database.admin('select action, outcome from plimsoll.audit where run_id = $1', [run])
+    const audit = await ground.store.admin('select action, outcome from plimsoll.audit where run_id = $1', [run])
     expect(audit).toEqual([{ action: 'confirmation.decide', outcome: 'approved' }])
   })
 
@@ -72,7 +72,7 @@ describe.skipIf(!url)('a database connection that breaks', () => {
   it('L3 Q1 before a model answer is stored: the answer is billed, and asked for anew', async () => {
     const { run, ...told } = await cut('before', 'run_step')
     expect(told).toEqual(well)
-    const ledger = await ground.database.admin('select kind, input_tokens + output_tokens > 0 as spent from plimsoll.ledger where run_id = $1 order by seq', [run])
+    const ledger = await ground.store.admin('select kind, input_tokens + output_tokens > 0 as spent from plimsoll.ledger where run_id = $1 order by seq', [run])
     expect(ledger.slice(0, 3)).toEqual([
       { kind: 'open', spent: false },
       { kind: 'recovery', spent: true },
@@ -85,7 +85,7 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     const runtime = createRuntime({ db, agents: [agent] })
     proxy.cut('after', 'run_submit')
     const { run, sessionVersion, generation } = await runtime.submit(crashActor(), { agent: agent.name, text: 'x' })
-    const rows = await ground.database.admin(
+    const rows = await ground.store.admin(
       'select r.id, s.version, s.generation from plimsoll.run r join plimsoll.session s on s.id = r.session_id where r.agent = $1',
       [agent.name],
     )
@@ -100,7 +100,7 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     let ended = 0
     const fault: FaultHook = async (point) => {
       if (!places.delete(point)) return
-      const rows = await ground.database.admin(
+      const rows = await ground.store.admin(
         `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'plimsoll'`,
       )
       ended += rows.length
@@ -113,9 +113,9 @@ describe.skipIf(!url)('a database connection that breaks', () => {
   it('L2 for longer than a lease costs time and no run', { timeout: 60_000 }, async () => {
     let errors = 0
     let away = false
-    const lapsed = async () => (await ground.database.admin('select count(*) as n from plimsoll.worker where lease_until > now()'))[0]?.n === 0
+    const lapsed = async () => (await ground.store.admin('select count(*) as n from plimsoll.worker where lease_until > now()'))[0]?.n === 0
     const comesBack = async (): Promise<void> => {
-      while (errors < 3 || !(await lapsed())) await ground.database.admin('select pg_sleep(0.05)')
+      while (errors < 3 || !(await lapsed())) await ground.store.admin('select pg_sleep(0.05)')
       proxy.open()
     }
     const fault: FaultHook = (point) => {

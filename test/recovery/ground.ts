@@ -2,38 +2,30 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Db } from '../../src/db/port.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
 import { type CrashCase, type CrashGround, type CrashResult, runCrashCase } from '../../src/eval/crash-case.ts'
 import { startEffectProvider } from '../../src/testing/effect-provider.ts'
 import { compiled } from '../setup/compiled.ts'
-import { type TestDatabase, testDatabase } from '../setup/database.ts'
+import { openStore, type TestStore } from '../setup/engines.ts'
 
 export interface Ground extends CrashGround {
-  readonly database: TestDatabase
-  readonly db: Db
+  readonly store: TestStore
   close(): Promise<void>
 }
 
 /** `processes`: workers of their own will be started, which is quicker from plain JavaScript. */
 export async function openGround({ processes = false } = {}): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-recovery-'))
-  const database = await testDatabase()
   const sources = processes ? compiled() : null
-  const [db, provider] = await Promise.all([
-    openPostgres({ url: database.url, connections: 6 }),
-    startEffectProvider({ log: join(folder, 'effects.jsonl') }),
-  ])
+  const [store, provider] = await Promise.all([openStore('postgres'), startEffectProvider({ log: join(folder, 'effects.jsonl') })])
   return {
-    database,
-    db,
-    url: database.url,
+    store,
+    db: store.db,
+    url: store.url,
     provider,
     ...(sources ? { program: join(sources.folder, 'eval/crash-worker.js') } : {}),
     patienceMs: 40_000,
     async close() {
-      await Promise.all([db.close(), provider.stop()])
-      await database.drop()
+      await Promise.all([store.close(), provider.stop()])
       sources?.remove()
       rmSync(folder, { recursive: true, force: true })
     },

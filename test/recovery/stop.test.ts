@@ -25,7 +25,7 @@ describe.skipIf(!url)('a worker that is paused for longer than its lease', () =>
     expect(results.map((r, i) => judge(cases[i]!, r))).toEqual(cases.map(() => 'ok'))
     expect(results.map((r) => r.reason)).toEqual(['completed', 'unknown_effect', 'completed', 'completed', 'completed', 'completed'])
     // one chain of versions, and each message once, whoever wrote it
-    const [doubled] = await ground.database.admin(
+    const [doubled] = await ground.store.admin(
       `select count(*) as n from (select run_id, step, position, role from plimsoll.message group by 1, 2, 3, 4 having count(*) > 1) d`,
     )
     expect(doubled).toEqual({ n: 0 })

@@ -43,7 +43,7 @@ describe.skipIf(!url)('another worker', () => {
     const at = { run, step: 2, position: 0 }
     await expect(runtime.resolve(crashActor(), at, { happened: false })).rejects.toMatchObject({ code: 'permission_denied' })
     await runtime.resolve(crashActor('operator'), at, { happened: false, reason: 'the provider has no such order' })
-    const audit = await ground.database.admin('select actor_kind, actor, action, target, outcome, reason from plimsoll.audit where run_id = $1 and action <> $2', [run, 'confirmation.decide'])
+    const audit = await ground.store.admin('select actor_kind, actor, action, target, outcome, reason from plimsoll.audit where run_id = $1 and action <> $2', [run, 'confirmation.decide'])
     expect(audit).toEqual([
       { actor_kind: 'operator', actor: 'olga', action: 'effect.resolve', target: `${run}/2/0`, outcome: 'did_not_happen', reason: 'the provider has no such order' },
     ])

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { ScriptedAnswer } from '../../src/testing/script.ts'
+import { scripted } from '../../src/testing/scripted.ts'
+import type { ToolContext } from '../../src/tool/contract.ts'
+import { tool } from '../../src/tool/define.ts'
+import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { gate, person, play } from '../setup/stage.ts'
+
+const input = z.strictObject({ n: z.int() })
+const call = (name: string, ...ns: readonly number[]): ScriptedAnswer => ({ calls: ns.map((n) => ({ name, arguments: { n } })) })
+/** Resolves when the call is told to stop. */
+const told = ({ signal }: ToolContext): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+const forEver = (signal: AbortSignal): Promise<void> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+  })
+
+describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
+  let store: TestStore
+  beforeAll(async () => {
+    store = await openStore(engine)
+  })
+  afterAll(() => store.close())
+
+  /** A read that waits until it is told to stop, and says when. */
+  function patient() {
+    const began = gate()
+    const stopped = gate()
+    const contract = tool('world.watch@1', {
+      input,
+      effect: 'read',
+      run: async (_, cx) => {
+        began.open()
+        await told(cx)
+        stopped.open()
+      },
+    })
+    return { began, stopped, contract }
+  }
+
+  it('K1 BR-045 a cancel in the same process reaches the tool at once, without any look at the store', async () => {
+    const { began, stopped, contract } = patient()
+    // nobody looks for marks within this minute
+    const stage = await play(store, { tools: [contract], script: [call(contract.exposedName, 1)], worker: { pollMs: 60_000 } })
+    const said = await stage.say('go')
+    await began.opened
+    await said.cancel()
+    await stopped.opened
+    expect(await said.rest()).toEqual({ status: 'canceled', wait: null, end: 'user_canceled' })
+    await stage.stop()
+    expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'error' }])
+  })
+
+  it('K1 BR-045 a cancel from another process reaches the tool', async () => {
+    const { began, stopped, contract } = patient()
+    const stage = await play(store, { tools: [contract], script: [call(contract.exposedName, 1)] })
+    const elsewhere = await stage.again({ worker: null })
+    const said = await stage.say('go')
+    await began.opened
+    await elsewhere.runtime.cancel(person(), said.run, 'user', null)
+    await stopped.opened
+    expect(await said.rest()).toMatchObject({ end: 'user_canceled' })
+    await stage.stop()
+  })
+
+  it('K3 Q1 what a canceled model said is kept as partial, and paid for', async () => {
+    const half = gate()
+    let parts = 0
+    const model = scripted([{ text: 'a text that is long enough for two deltas' }], {
+      maxOutputTokens: 300,
+      pause: (signal) => {
+        parts += 1
+        if (parts < 3) return Promise.resolve()
+        half.open()
+        return forEver(signal)
+      },
+    })
+    const stage = await play(store, { model })
+    const said = await stage.say('go')
+    await half.opened
+    await said.cancel()
+    expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
+    await stage.stop()
+    const rows = await store.admin(`select partial, visibility from plimsoll.message where run_id = $1 and role = 'assistant'`, [said.run])
+    expect(rows).toEqual([{ partial: true, visibility: 'user' }])
+    const [last] = (await said.ledger()).slice(-1)
+    expect(last).toMatchObject({ kind: 'model', known: false, output: 300 })
+  })
+
+  it('B1 the deadline ends a model call and a read', async () => {
+    const budget = { steps: 4, toolCalls: 4, tokens: 100_000, costCents: 100, seconds: 0.4 }
+    const silent = scripted([{ text: 'never' }], { pause: forEver })
+    const { contract, stopped } = patient()
+    const slow = await play(store, { model: silent, budget })
+    const idle = await play(store, { tools: [contract], script: [call(contract.exposedName, 1)], budget })
+    const both = [await slow.say('go'), await idle.say('go')]
+    for (const said of both) expect(await said.rest()).toEqual({ status: 'failed', wait: null, end: 'deadline' })
+    await stopped.opened
+    await Promise.all([slow.stop(), idle.stop()])
+  })
+
+  it('J7 BR-022 what has not begun when the run is canceled never begins, and says so', async () => {
+    const began = gate()
+    let starts = 0
+    const write = tool('world.change@1', {
+      input,
+      effect: 'write',
+      approval: 'auto',
+      unknown: 'probe',
+      timeoutMs: 5_000,
+      commit: async (_, cx) => {
+        starts += 1
+        began.open()
+        await told(cx)
+        throw new Error('gone')
+      },
+      probe: () => ({ happened: true, result: 'it happened' }),
+    })
+    const stage = await play(store, { tools: [write], script: [call(write.exposedName, 1, 2, 3)] })
+    const said = await stage.say('go')
+    await began.opened
+    await said.cancel()
+    expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
+    await stage.stop()
+    expect(starts).toBe(1)
+    // the first one happened, and is not said to be canceled
+    expect((await said.effects()).map((e) => [e.outcome, e.code])).toEqual([['ok', null], ['error', 'not_started'], ['error', 'not_started']])
+    expect(await said.results()).toHaveLength(3)
+  })
+
+  it.each(['probe', 'key'] as const)('K5 BR-049 an effect (%s) that ignores the cancel and happens later is found, never called canceled', async (unknown) => {
+    const began = gate()
+    let happened = false
+    const late = tool('world.change@1', {
+      input,
+      effect: 'write',
+      approval: 'auto',
+      unknown,
+      timeoutMs: 600,
+      commit: async () => {
+        began.open()
+        await new Promise((resolve) => setTimeout(resolve, 250))
+        happened = true
+        return 'too late to be heard'
+      },
+      probe: () => (happened ? { happened: true, result: 'it happened' } : { happened: false }),
+    })
+    const stage = await play(store, { tools: [late], script: [call(late.exposedName, 1)] })
+    const said = await stage.say('go')
+    await began.opened
+    await said.cancel()
+    expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
+    await stage.stop()
+    expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])
+    expect(await said.results()).toEqual(['it happened'])
+  })
+
+  it('J4 K5 an effect beyond the deadline that nobody can ask about waits for a person', async () => {
+    const budget = { steps: 4, toolCalls: 4, tokens: 100_000, costCents: 100, seconds: 0.4 }
+    const deaf = tool('world.change@1', { input, effect: 'write', approval: 'auto', unknown: 'manual', commit: () => new Promise(() => {}) })
+    const stage = await play(store, { tools: [deaf], script: [call(deaf.exposedName, 1)], budget })
+    const said = await stage.say('go')
+    expect(await said.rest()).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
+    await stage.runtime.resolve(person('operator', 'olga'), { run: said.run, step: 1, position: 0 }, { happened: true, result: 'yes' })
+    expect(await said.until((s) => s.status === 'failed')).toMatchObject({ end: 'deadline' })
+    await stage.stop()
+    expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])
+  })
+
+  it('A4 a newer message replaces a run at once: nothing of it starts after, and the new one goes on', async () => {
+    const { began, contract } = patient()
+    let writes = 0
+    const write = tool('world.change@1', { input, effect: 'write', approval: 'auto', unknown: 'manual', commit: () => (writes += 1) })
+    const script = (request: { messages: readonly { role: string; text?: string }[] }): ScriptedAnswer =>
+      request.messages.some((m) => m.role === 'user' && m.text === 'second')
+        ? { text: 'the second' }
+        : { calls: [{ name: contract.exposedName, arguments: { n: 1 } }, { name: write.exposedName, arguments: { n: 1 } }] }
+    const stage = await play(store, { tools: [contract, write], script, onMessage: 'replace', worker: { pollMs: 60_000 } })
+    const first = await stage.say('first')
+    await began.opened
+    const second = await stage.say('second', first)
+    expect(await first.rest()).toEqual({ status: 'canceled', wait: null, end: 'superseded' })
+    expect(await second.rest()).toMatchObject({ end: 'completed' })
+    await stage.stop()
+    expect(writes).toBe(0)
+  })
+})
