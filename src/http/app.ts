@@ -1,6 +1,6 @@
 /** The app plane: who is there, what is asked, what is answered. No policy: everything is decided below. */
 import { Hono } from 'hono'
-import { Fault } from '../kernel/fault.ts'
+import { Fault, FAULTS } from '../kernel/fault.ts'
 import { accessRoutes } from './access.ts'
 import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
@@ -35,7 +35,7 @@ export function appPlane(options: AppOptions): Hono<Env> {
 
   app.onError((error, c) => {
     const { body, headers } = problemOf(error, c.req.path.slice(0, 256))
-    if (body.status >= 500) options.onError(error)
+    if (!Fault.is(error) || FAULTS[error.code].audience === 'operator') options.onError(error)
     return c.newResponse(JSON.stringify(body), body.status as 400, { ...HEADERS, ...headers })
   })
   app.notFound((c) => {

@@ -1,20 +1,21 @@
 -- name: tail
 -- What a stream has not sent yet, of one instant: durable events, then pieces of the answer in progress, then one row that
 -- says how far the run is. A piece counts only while its attempt is the one that may speak (A4).
-(select 1 as "sort!", 'event' as "kind!", e.seq as "seq!", 0 as "step!", 0 as "attempt!", e.type as "type!", e.body as "body?",
-  (extract(epoch from e.created_at) * 1000)::int8 as "at!"
-from plimsoll.event e
-where e.tenant_id = :tenant::text and e.run_id = :run::text and e.seq > :after::int8 and e.visibility = any (:visible::text[])
-order by e.seq limit :limit::int)
-union all
-(select 2, 'piece', d.seq, d.step, d.attempt, '', d.body, 0
-from plimsoll.delta d join plimsoll.run r on r.tenant_id = d.tenant_id and r.id = d.run_id
-where d.tenant_id = :tenant::text and d.run_id = :run::text and d.seq > :piece::int8 and d.generation = r.generation
-  and d.step = r.step + 1 and d.attempt / 100 = r.epoch and r.status = 'running' and r.cancel_cause is null
-order by d.seq limit :limit::int)
-union all
-(select 3, 'state', r.event_seq, r.step, 0, r.status, null, 0
-from plimsoll.run r where r.tenant_id = :tenant::text and r.id = :run::text)
+with told as (
+  select e.seq, e.type, e.body, (extract(epoch from e.created_at) * 1000)::int8 as at from plimsoll.event e
+  where e.tenant_id = :tenant::text and e.run_id = :run::text and e.seq > :after::int8 and e.visibility = any (:visible::text[])
+  order by e.seq limit :limit::int
+), said as (
+  select d.seq, d.step, d.attempt, d.body
+  from plimsoll.delta d join plimsoll.run r on r.tenant_id = d.tenant_id and r.id = d.run_id
+  where d.tenant_id = :tenant::text and d.run_id = :run::text and d.seq > :piece::int8 and d.generation = r.generation
+    and d.step = r.step + 1 and d.attempt / 100 = r.epoch and r.status = 'running' and r.cancel_cause is null
+  order by d.seq limit :limit::int
+)
+select 1 as "sort!", 'event' as "kind!", t.seq as "seq!", 0 as "step!", 0 as "attempt!", t.type as "type!", t.body as "body?", t.at as "at!" from told t
+union all select 2, 'piece', s.seq, s.step, s.attempt, '', s.body, 0 from said s
+union all select 3, 'state', r.event_seq, r.step, 0, r.status, null, 0
+from plimsoll.run r where r.tenant_id = :tenant::text and r.id = :run::text
 order by 1, 3;
 
 -- name: texts

@@ -24,21 +24,22 @@ export interface TailRow {
  * says how far the run is. A piece counts only while its attempt is the one that may speak (A4).
  */
 export const tail: Statement<TailParams, TailRow> = {
-  name: 'event_tail_30b0fbda',
-  text: `(select 1 as "sort", 'event' as "kind", e.seq as "seq", 0 as "step", 0 as "attempt", e.type as "type", e.body as "body",
-  (extract(epoch from e.created_at) * 1000)::int8 as "at"
-from plimsoll.event e
-where e.tenant_id = $1::text and e.run_id = $2::text and e.seq > $3::int8 and e.visibility = any ($4::text[])
-order by e.seq limit $5::int)
-union all
-(select 2, 'piece', d.seq, d.step, d.attempt, '', d.body, 0
-from plimsoll.delta d join plimsoll.run r on r.tenant_id = d.tenant_id and r.id = d.run_id
-where d.tenant_id = $1::text and d.run_id = $2::text and d.seq > $6::int8 and d.generation = r.generation
-  and d.step = r.step + 1 and d.attempt / 100 = r.epoch and r.status = 'running' and r.cancel_cause is null
-order by d.seq limit $5::int)
-union all
-(select 3, 'state', r.event_seq, r.step, 0, r.status, null, 0
-from plimsoll.run r where r.tenant_id = $1::text and r.id = $2::text)
+  name: 'event_tail_308755e6',
+  text: `with told as (
+  select e.seq, e.type, e.body, (extract(epoch from e.created_at) * 1000)::int8 as at from plimsoll.event e
+  where e.tenant_id = $1::text and e.run_id = $2::text and e.seq > $3::int8 and e.visibility = any ($4::text[])
+  order by e.seq limit $5::int
+), said as (
+  select d.seq, d.step, d.attempt, d.body
+  from plimsoll.delta d join plimsoll.run r on r.tenant_id = d.tenant_id and r.id = d.run_id
+  where d.tenant_id = $1::text and d.run_id = $2::text and d.seq > $6::int8 and d.generation = r.generation
+    and d.step = r.step + 1 and d.attempt / 100 = r.epoch and r.status = 'running' and r.cancel_cause is null
+  order by d.seq limit $5::int
+)
+select 1 as "sort", 'event' as "kind", t.seq as "seq", 0 as "step", 0 as "attempt", t.type as "type", t.body as "body", t.at as "at" from told t
+union all select 2, 'piece', s.seq, s.step, s.attempt, '', s.body, 0 from said s
+union all select 3, 'state', r.event_seq, r.step, 0, r.status, null, 0
+from plimsoll.run r where r.tenant_id = $1::text and r.id = $2::text
 order by 1, 3`,
   params: ['tenant', 'run', 'after', 'visible', 'limit', 'piece'],
 }

@@ -93,7 +93,7 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
     asked.length = 0
     const { path, version } = await talkWith('queue')
     const first = await ann.post(`${path}/messages`, { version, body: { text: 'price?' } })
-    await until(async () => asked.length, (n) => n === 1)
+    await until(async () => asked.length, (n) => n > 0)
     const second = await ann.post(`${path}/messages`, { version: first.body.conversation_version, body: { text: 'delivery?' } })
     expect(second.status).toBe(201)
     const talk = (await ann.get(path)).body
@@ -109,7 +109,7 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
     asked.length = 0
     const { path, version } = await talkWith('replace')
     const first = await ann.post(`${path}/messages`, { version, body: { text: 'price?' } })
-    await until(async () => asked.length, (n) => n === 1)
+    await until(async () => asked.length, (n) => n > 0)
     const second = await ann.post(`${path}/messages`, { version: first.body.conversation_version, body: { text: 'delivery?' } })
     expect(await ended(ann, first.body.id)).toMatchObject({ status: 'canceled', end_reason: 'superseded' })
     held.open()
@@ -128,14 +128,16 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
     expect(await ann.post(`${path}/messages`, next)).toMatchObject({ status: 409, body: { code: 'conflict' } })
     held.open()
     await ended(ann, first.body.id)
-    expect(await ann.post(`${path}/messages`, next)).toMatchObject({ status: 201 })
+    const second = await ann.post(`${path}/messages`, next)
+    expect(second.status).toBe(201)
+    await ended(ann, second.body.id)
   })
 
   it('K3 a cancel aborts the model call at once and keeps nothing as an answer', async () => {
     held.shut()
     asked.length = 0
     const made = await ann.post('/v1/runs', { body: { agent: 'queue', text: 'tell me everything' } })
-    await until(async () => asked.length, (n) => n === 1)
+    await until(async () => asked.length, (n) => n > 0)
     const stale = await ann.post(`/v1/runs/${made.body.id}/cancel`, { version: 999 })
     expect(stale).toMatchObject({ status: 412, body: { current_version: expect.any(Number) } })
     // through the other server, whose process drives nothing

@@ -140,7 +140,8 @@ describe.each(ENGINES)('event streams on the %s store', (engine) => {
   })
 })
 
-const FLOOD_TURNS = 14
+/** More than the kernel's buffers on both sides, 4 MB by default, can swallow. */
+const FLOOD_TURNS = 6
 const FLOOD_BYTES = 900_000
 
 /** A model that says a megabyte in each of its turns. */
@@ -205,7 +206,7 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
     await Promise.all([listener.over, late.over])
     expect(durable(listener.heard)).toEqual(durable(listener.heard).map((_, i) => i + 1))
     const left = await until(
-      async () => (await store.admin('select count(*)::int as n from plimsoll.delta where run_id = $1', [run])).rows[0].n,
+      async () => (await store.admin('select count(*)::int as n from plimsoll.delta where run_id = $1', [run]))[0]?.n,
       (n) => n === 0,
     )
     expect(left).toBe(0)
@@ -223,7 +224,7 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
     tell({ say: 'llo wor' })
     tell({ say: 'ld' })
     const written = await store.admin('select count(*)::int as n from plimsoll.delta where run_id = $1', [run])
-    expect(written.rows[0].n).toBe(1)
+    expect(written[0]?.n).toBe(1)
     // the run goes on under the new epoch: a new attempt opens, and the text starts anew
     await store.admin(`update plimsoll.run set status = 'queued', worker_id = null, due_at = now() where id = $1`, [run])
     tell({ end: true })
@@ -273,7 +274,7 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
     expect(tail).not.toContain('run_ended')
     expect((await who.get(`/v1/runs/${run}/events`)).body.ended).toBe(true)
     await own.close()
-  })
+  }, 90_000)
 
   it('K4 a server that stops ends its streams, and the reader goes on elsewhere where it was', async () => {
     told.length = 0

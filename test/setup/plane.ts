@@ -1,11 +1,6 @@
 /** The app plane for one test file: a store, a runtime with a worker, a server, and callers that speak real HTTP. */
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
-import { inject } from 'vitest'
-import { openEmbedded } from '../../src/db/embedded.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import type { Db } from '../../src/db/port.ts'
-import { openMigrator, openPostgres } from '../../src/db/postgres.ts'
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts'
 import { agent, type Agent, type AgentSpec } from '../../src/run/agent.ts'
 import { createRuntime, type Runtime } from '../../src/runtime.ts'
@@ -14,55 +9,7 @@ import { tool } from '../../src/tool/define.ts'
 import type { WorkerOptions } from '../../src/run/worker.shell.ts'
 
 export const SECRET = 'a secret of the tests, long enough to be one'
-export type Engine = Db['engine']
-export const ENGINES: readonly Engine[] = inject('postgres') ? ['embedded', 'postgres'] : ['embedded']
-
-export interface Store {
-  readonly engine: Engine
-  readonly db: Db
-  /** Another process on the same store; the same pool where only one is possible. */
-  another(): Promise<Db>
-  /** One statement with all rights. Real PostgreSQL only. */
-  admin(text: string, values?: readonly unknown[]): Promise<pg.QueryResult>
-  readonly url: string
-  close(): Promise<void>
-}
-
-export async function openStore(engine: Engine): Promise<Store> {
-  if (engine === 'embedded') {
-    const db = await openEmbedded('memory')
-    const admin = () => Promise.reject(new Error('the embedded store has no second door'))
-    return { engine, db, another: () => Promise.resolve(db), admin, url: '', close: () => db.close() }
-  }
-  const name = `plimsoll_http_${randomBytes(6).toString('hex')}`
-  const root = new pg.Client({ connectionString: inject('postgres') })
-  await root.connect()
-  await root.query(`create database ${name}`)
-  const url = new URL(inject('postgres'))
-  url.pathname = `/${name}`
-  const migrator = await openMigrator(url.toString())
-  await migrate(migrator)
-  await migrator.close()
-  const owner = new pg.Client({ connectionString: url.toString() })
-  await owner.connect()
-  const opened = [await openPostgres({ url: url.toString() })]
-  return {
-    engine,
-    db: opened[0] as Db,
-    async another() {
-      const db = await openPostgres({ url: url.toString() })
-      opened.push(db)
-      return db
-    },
-    admin: (text, values) => owner.query(text, values as unknown[]),
-    url: url.toString(),
-    async close() {
-      await Promise.all([...opened.map((db) => db.close()), owner.end()])
-      await root.query(`drop database ${name} with (force)`)
-      await root.end()
-    },
-  }
-}
+export { ENGINES, openStore, type TestStore as Store } from './engines.ts'
 
 export interface Answer {
   readonly status: number
@@ -135,9 +82,8 @@ export interface PlaneOptions {
 
 export async function openPlane({ db, agents, http, worker }: PlaneOptions): Promise<Plane> {
   const runtime = createRuntime({ db, agents })
-  const server = await createHttpServer(runtime, { secret: SECRET, ...http })
-  const working =
-    worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })
+  const server = await createHttpServer(runtime, { secret: SECRET, onError: (error) => console.error(error), ...http })
+  const working = worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })
   const keys = new Map<string, Promise<Person>>()
   const withKey = (kind: 'service' | 'operator', tenant: string, permissions: readonly string[]): Promise<Person> => {
     const name = JSON.stringify([kind, tenant, permissions])

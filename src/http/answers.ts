@@ -1,0 +1,187 @@
+/** What the app plane answers, for its description; a test holds real answers against these shapes. */
+import { z } from 'zod'
+import { FAULTS, type FaultCode } from '../kernel/fault.ts'
+
+const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-z]{26}$`))
+const time = z.iso.datetime()
+const maybe = <S extends z.ZodType>(schema: S) => z.union([schema, z.null()])
+const cents = z.string().regex(/^-?[0-9]+(\.[0-9]{1,6})?$/).describe('Cents as a decimal text')
+const status = z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled'])
+const waitReason = maybe(z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external']))
+const phase = z.enum(['planning', 'tool_running', 'awaiting_observation', 'finalizing'])
+
+const action = z.strictObject({
+  step: z.int(),
+  position: z.int(),
+  tool: z.string(),
+  tool_version: z.int(),
+  level: z.enum(['read', 'write', 'irreversible']),
+  status: z.enum(['intended', 'started', 'settled', 'unknown']),
+  outcome: maybe(z.enum(['ok', 'error'])),
+  error_code: maybe(z.string()),
+  started_at: maybe(time),
+  settled_at: maybe(time),
+})
+
+const runHead = {
+  id: id('run'),
+  conversation_id: id('ses'),
+  generation: z.int(),
+  agent: z.string(),
+  user: z.string(),
+  subject: z.string(),
+  status,
+  wait_reason: waitReason,
+  phase,
+  step: z.int(),
+  version: z.int(),
+  end_reason: maybe(z.string()),
+  created_at: time,
+  ended_at: maybe(time),
+}
+
+const run = z.strictObject({
+  ...runHead,
+  branch: z.string(),
+  release: z.string(),
+  last_event: z.int(),
+  cancel_cause: maybe(z.string()),
+  pending_confirmations: z.array(id('cnf')),
+  actions: z.array(action).describe('Effects that were started: done, or perhaps done'),
+  budget: z.strictObject({
+    steps: z.strictObject({ limit: z.int(), used: z.int() }),
+    tool_calls: z.strictObject({ limit: z.int(), used: z.int() }),
+    tokens: z.strictObject({ limit: z.int(), used: z.int(), reserved: z.int() }),
+    cost_cents: z.strictObject({ limit: cents, used: cents, reserved: cents }),
+  }),
+  started_at: maybe(time),
+  deadline_at: time,
+})
+
+const conversationInList = z.strictObject({
+  id: id('ses'),
+  agent: z.string(),
+  user: z.string(),
+  subject: z.string(),
+  state: z.enum(['idle', 'planning', 'tool_running', 'waiting_user', 'terminated']),
+  version: z.int(),
+  generation: z.int(),
+  active_runs: z.array(z.strictObject({ id: id('run'), status, wait_reason: waitReason, phase })),
+  created_at: time,
+  closed_at: maybe(time),
+})
+
+const decided = z.strictObject({
+  id: id('cnf'),
+  run_id: id('run'),
+  status: z.enum(['approved', 'rejected', 'consumed']),
+  version: z.int(),
+  decided_by: maybe(z.string()),
+})
+
+const page = <S extends z.ZodType>(item: S) => z.strictObject({ items: z.array(item), next_cursor: maybe(z.string()) })
+const list = <S extends z.ZodType>(item: S) => z.strictObject({ items: z.array(item) })
+const amount = z.strictObject({ tokens: z.int(), cents })
+
+const message = z.strictObject({
+  id: z.string(),
+  run_id: id('run'),
+  parent_message_id: maybe(z.string()),
+  role: z.enum(['user', 'assistant']),
+  text: z.string(),
+  partial: z.boolean().describe('Cut off; never continued'),
+  created_at: time,
+})
+
+const confirmation = z.strictObject({
+  id: id('cnf'),
+  run_id: id('run'),
+  conversation_id: id('ses'),
+  step: z.int(),
+  position: z.int(),
+  tool: z.string(),
+  tool_version: z.int(),
+  level: z.enum(['confirm', 'strong_confirm']),
+  status: z.enum(['pending', 'approved', 'rejected', 'expired', 'superseded', 'consumed']),
+  version: z.int(),
+  summary: z.string(),
+  params: z.record(z.string(), z.unknown()),
+  params_text: z.string().describe('RFC 8785: exactly what will be sent'),
+  params_hash: z.string(),
+  before: z.unknown(),
+  after: z.unknown(),
+  resource: maybe(z.string()),
+  resource_version: maybe(z.string()),
+  repeats: maybe(z.string()).describe('The key of an earlier effect with the same arguments'),
+  confirmers: z.array(z.string()),
+  decided_by: maybe(z.string()),
+  created_at: time,
+  expires_at: time,
+})
+
+const event = z.looseObject({ id: z.int(), type: z.string(), at: time, text: z.string().optional(), partial: z.boolean().optional() })
+
+export const answers = {
+  token: z.strictObject({ token: z.string(), expires_at: time }),
+  credential: z.strictObject({ id: id('key'), key: z.string().describe('Shown once') }),
+  submitted: z.strictObject({
+    id: id('run'),
+    status: z.literal('queued'),
+    conversation_id: id('ses'),
+    conversation_version: z.int(),
+    generation: z.int(),
+    message_id: z.string(),
+  }),
+  run,
+  runs: page(z.strictObject({ ...runHead, cost_cents: z.strictObject({ limit: cents, used: cents }) })),
+  canceled: z.strictObject({ id: id('run'), version: z.int(), status, cancel_cause: maybe(z.string()), actions: z.array(action) }),
+  ledger: list(
+    z.strictObject({
+      seq: z.int(),
+      level: z.enum(['run', 'subject', 'tenant']),
+      step: z.int(),
+      kind: z.enum(['open', 'model', 'tools', 'recovery', 'close']),
+      input_tokens: z.int(),
+      output_tokens: z.int(),
+      tool_calls: z.int(),
+      usage_known: z.boolean(),
+      spent_cents: cents,
+      reserved: amount,
+      released: amount,
+      at: time,
+    }),
+  ),
+  effects: list(
+    z.strictObject({
+      ...action.shape,
+      kind: z.enum(['tool', 'memory', 'child', 'notification']),
+      approval: z.enum(['auto', 'confirm', 'strong_confirm', 'refused']),
+      attempt: z.int(),
+      idempotency_key: z.string(),
+      params_hash: z.string(),
+      result_hash: maybe(z.string()),
+    }),
+  ),
+  events: z.strictObject({ items: z.array(event), last_event: z.int(), ended: z.boolean() }),
+  conversation: conversationInList.extend({ last_message_id: maybe(z.string()) }),
+  conversations: page(conversationInList),
+  messages: page(message),
+  confirmation,
+  confirmations: page(confirmation),
+  decided,
+  problem: z.strictObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    instance: z.string(),
+    code: z.enum(Object.keys(FAULTS) as [FaultCode, ...FaultCode[]]),
+    next: z.string(),
+    retryable: z.boolean(),
+    retry_after_ms: z.int().optional(),
+    run_id: id('run').optional(),
+    current_version: z.int().optional(),
+    outcome: z.string().optional(),
+    errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+  }),
+}
