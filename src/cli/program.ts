@@ -1,17 +1,19 @@
 /** The commands, their words and their help. What each does is loaded when it is asked for. */
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { EXIT } from '../kernel/fault.ts'
+import type { DecideOptions } from './approvals.ts'
+import type { Reach } from './client.ts'
+import type { ResolveOptions } from './effects.ts'
+import type { CreateOptions } from './keys.ts'
+import type { MigrateOptions } from './migrations.ts'
 import { failure, isUsage, type Output, output } from './output.ts'
-import { jsonLine } from './visible.ts'
+import type { ListOptions } from './runs.ts'
+import type { StartOptions } from './start.ts'
+import { visible } from './visible.ts'
 
 const DATA = '.plimsoll'
 const PORT = 7117
 const HOST = '127.0.0.1'
-
-function port(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
-  throw new InvalidArgumentError('A port is a number from 0 to 65535.')
-}
 
 /** Runs one command line. Returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -31,40 +33,140 @@ function told(error: unknown, out: Output): number {
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
   const { line, exit, code } = refusal(error)
   out.note(line)
-  if (out.isJson) process.stdout.write(`${jsonLine({ error: { code, exit } })}\n`)
+  out.result({ error: { code, exit, message: line } })
   return exit
 }
 
 function refusal(error: unknown): ReturnType<typeof failure> {
   const isWords = error instanceof CommanderError || isUsage(error)
   if (!isWords) return failure(error)
-  const cause = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  const said = error.message === '(outputHelp)' ? 'A command is missing' : error.message
+  const cause = visible(said.replace(/^error: /, '').replace(/\s*\n\s*/g, ' '))
   const sentence = cause.charAt(0).toUpperCase() + cause.slice(1) + (/[.!?)]$/.test(cause) ? '' : '.')
   const next = isUsage(error) ? error.next : 'See `plimsoll --help`.'
   return { line: `plimsoll: ${sentence} ${next} [usage]`, exit: EXIT.usage, code: 'usage' }
 }
 
-function commands(out: Output, exits: (code: number) => void): Command {
+type Exits = (code: number) => void
+
+function commands(out: Output, exits: Exits): Command {
   const program = new Command('plimsoll')
     .description('A governed agent runtime with memory, on PostgreSQL.')
     .exitOverride()
     .configureOutput({ writeErr: () => {}, writeOut: (text) => void process.stdout.write(text) })
-  const start = program
-    .command('start')
-    .description('server, worker and store in one process; without a file a support agent whose model needs no key')
-    .argument('[file]', 'module whose default export is an agent or a list of agents')
-    .option('--port <n>', 'port of the API; 0 takes a free one', port, port(process.env.PLIMSOLL_PORT ?? String(PORT)))
-    .option('--host <name>', 'address to listen on', HOST)
-    .action(async (file: string | undefined, options) => exits(await (await import('./start.ts')).start({ file, ...options }, out)))
-  place(start)
-  json(start)
+  processes(program, out, exits)
+  stores(program, out, exits)
+  runs(program, out)
+  approvals(program, out)
+  effects(program, out)
+  keys(program, out)
+  leaf(program, 'version', 'the version of this program').action(async () => (await import('./version.ts')).version(out))
   return program
 }
 
-/** Flag, then environment, then default. */
-const place = (command: Command): Command =>
-  command
-    .option('--db <url>', 'PostgreSQL; default: DATABASE_URL, else the embedded store', process.env.DATABASE_URL)
-    .option('--data <folder>', 'folder of the embedded store and of the keys', process.env.PLIMSOLL_HOME ?? DATA)
+/** Options are checked by commander; their types are written where they are used. */
+const leaf = (parent: Command, words: string, description: string): Command =>
+  parent.command(words).description(description).option('--json', 'one JSON object as the last line of standard output').option('--no-input', 'never ask, fail instead')
 
-const json = (command: Command): Command => command.option('--json', 'one JSON object as the last line of standard output')
+/** Flag, then environment, then default. */
+const folder = (command: Command): Command =>
+  command.option('--data <folder>', 'folder of the embedded store and of the keys', process.env.PLIMSOLL_HOME ?? DATA)
+const place = (command: Command): Command =>
+  folder(command.option('--db <url>', 'PostgreSQL; default: DATABASE_URL, else the embedded store', process.env.DATABASE_URL))
+const server = (command: Command): Command =>
+  folder(command.option('--url <url>', 'the server; default: PLIMSOLL_URL, else the one that runs on the folder', process.env.PLIMSOLL_URL))
+const limited = (command: Command): Command => command.option('--limit <n>', 'how many at most, up to 100', number(1, 100), 20)
+
+const number =
+  (least: number, most: number) =>
+  (text: string): number => {
+    if (/^\d{1,5}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
+    throw new InvalidArgumentError(`It is a number from ${least} to ${most}.`)
+  }
+const port = number(0, 65_535)
+
+const FILE = 'module whose default export is an agent or a list of agents'
+
+function processes(program: Command, out: Output, exits: Exits): void {
+  const start = leaf(program, 'start', 'server, worker and store in one process; without a file a support agent whose model needs no key')
+  place(start)
+    .argument('[file]', FILE)
+    .option('--port <n>', 'port of the API; 0 takes a free one; default: PLIMSOLL_PORT', port)
+    .option('--host <name>', 'address to listen on', HOST)
+    .action(async (file: string | undefined, given: StartOptions) => {
+      const chosen = given.port ?? port(process.env.PLIMSOLL_PORT ?? String(PORT))
+      exits(await (await import('./start.ts')).start({ ...given, file, port: chosen }, out))
+    })
+  place(leaf(program, 'worker', 'a worker without a server, on PostgreSQL beside others'))
+    .argument('[file]', FILE)
+    .action(async (file: string | undefined, given: StartOptions) => exits(await (await import('./start.ts')).work({ ...given, file }, out)))
+  leaf(program, 'demo', 'a tour of two minutes that attacks itself, without a key or an account').action(async () =>
+    exits(await (await import('./demo.ts')).demo(out)),
+  )
+}
+
+function stores(program: Command, out: Output, exits: Exits): void {
+  place(leaf(program, 'migrate', 'brings the schema of a store up to this program'))
+    .option('--check', 'changes nothing, and fails when something is missing')
+    .action(async (given: MigrateOptions) => (await import('./migrations.ts')).migrateStore(given, out))
+  place(leaf(program, 'doctor', 'what a person would look at first')).action(async (given: MigrateOptions) =>
+    exits(await (await import('./doctor.ts')).doctor(given, out)),
+  )
+}
+
+function runs(program: Command, out: Output): void {
+  const group = program.command('runs').description('what is under way')
+  const status = new Option('--status <status>').choices(['queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled'])
+  limited(server(leaf(group, 'list', 'newest first')))
+    .addOption(status)
+    .action(async (given: ListOptions) => (await import('./runs.ts')).listRuns(given, out))
+  server(leaf(group, 'show <run>', 'state, budget and effects of a run')).action(async (id: string, given: Reach) => (await import('./runs.ts')).showRun(id, given, out))
+  server(leaf(group, 'cancel <run>', 'stops before the next action; what was done stays done')).action(async (id: string, given: Reach) =>
+    (await import('./runs.ts')).cancelRun(id, given, out),
+  )
+}
+
+function approvals(program: Command, out: Output): void {
+  const group = program.command('approvals').description('what waits for a person')
+  limited(server(leaf(group, 'list', 'open approvals, oldest first'))).action(async (given: Reach & { limit: number }) =>
+    (await import('./approvals.ts')).listApprovals(given, out),
+  )
+  server(leaf(group, 'show <approval>', 'exactly what will be sent')).action(async (id: string, given: Reach) =>
+    (await import('./approvals.ts')).showApproval(id, given, out),
+  )
+  for (const verb of ['approve', 'reject'] as const)
+    server(leaf(group, `${verb} <approval>`, `${verb}s as the end user who may, by a token that the service key mints`))
+      .option('--as <user>', 'the end user; default: the first who may decide')
+      .option('--reason <text>', 'for the audit')
+      .option('--hash <params_hash>', 'the hash that was seen elsewhere; anything else is refused')
+      .option('-y, --yes', 'do not ask')
+      .action(async (id: string, given: DecideOptions) => (await import('./approvals.ts')).decide(id, verb, given, out))
+}
+
+function effects(program: Command, out: Output): void {
+  const group = program.command('effects').description('actions of which nobody knows whether they happened')
+  server(leaf(group, 'list', 'oldest first'))
+    .requiredOption('--unknown', 'those whose outcome is unknown: the only list there is')
+    .action(async (given: Reach) => (await import('./effects.ts')).listUnknown(given, out))
+  server(leaf(group, 'resolve <effect>', 'says what became of <run>/<step>/<position>, as an operator'))
+    .addOption(new Option('--outcome <outcome>', 'what the provider shows').choices(['happened', 'did-not-happen']).makeOptionMandatory())
+    .requiredOption('--reason <text>', 'how you know; it stands in the audit')
+    .option('--result <json>', 'with `happened`: what the model reads as the result')
+    .action(async (effect: string, given: ResolveOptions) => (await import('./effects.ts')).resolveEffect(effect, given, out))
+}
+
+function keys(program: Command, out: Output): void {
+  const group = program.command('keys').description('API keys of the app plane and of operators')
+  const list = (one: string, all: readonly string[]): readonly string[] => [...all, one]
+  server(leaf(group, 'create', 'a key, shown once'))
+    .addOption(new Option('--kind <kind>', 'what it is for').choices(['service', 'operator']).default('service'))
+    .requiredOption('--user <name>', 'as whom it acts')
+    .option('--permission <name>', 'a permission that it holds; repeat for more; `*` for all', list, [])
+    .option('--db <url>', 'write it into this PostgreSQL instead of asking a server')
+    .option('--tenant <name>', 'with --db', 'default')
+    .option('--environment <name>', 'with --db', 'dev')
+    .action(async (given: CreateOptions) => (await import('./keys.ts')).createKey(given, out))
+  server(leaf(group, 'revoke <key>', 'ends a key and every token that it minted')).action(async (id: string, given: Reach) =>
+    (await import('./keys.ts')).revokeKey(id, given, out),
+  )
+}

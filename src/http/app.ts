@@ -1,4 +1,4 @@
-/** The app plane: who is there, what is asked, what is answered. No policy: everything is decided below. */
+/** Both planes: who is there, what is asked, what is answered. No policy: everything is decided below. */
 import { Hono } from 'hono'
 import { Fault, FAULTS } from '../kernel/fault.ts'
 import { accessRoutes } from './access.ts'
@@ -6,6 +6,7 @@ import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
 import { eventRoutes, type Streaming } from './events.ts'
 import { openapi } from './openapi.ts'
+import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { runRoutes } from './runs.ts'
@@ -66,5 +67,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   runRoutes(app, options)
   confirmationRoutes(app, options)
   eventRoutes(app, options, options)
+  operatorRoutes(app, options)
   return app
 }

@@ -62,7 +62,7 @@ export function runRoutes(app: Hono<Env>, parts: Parts): void {
     // a key of another's run is never claimed: first the run must be the caller's
     await reads.run(actor, run)
     const done = await performOnce(c, parts, { sent, run }, async () => {
-      const canceled = await runtime.cancel(actor, run, 'user', ifMatch(c))
+      const canceled = await runtime.cancel(actor, run, actor.kind === 'operator' ? 'operator' : 'user', ifMatch(c))
       const { done: actions } = await reads.run(actor, run)
       const { version, status, cancel } = canceled
       return { status: 200, body: { id: run, version, status, cancel_cause: cancel, actions: actions.map(views.action) } }

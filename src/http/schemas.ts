@@ -25,6 +25,11 @@ export const bodies = {
     parent_message_id: messageId.optional(),
   }),
   decision: z.strictObject({ params_hash: z.string().min(1).max(128), reason: z.string().max(1_000).optional() }),
+  resolution: z.strictObject({
+    outcome: z.enum(['happened', 'did_not_happen']),
+    reason: z.string().min(1).max(1_000),
+    result: z.json().optional().describe('What the provider shows, for the model; only with `happened`'),
+  }),
   nothing: z.strictObject({}),
 }
 
@@ -38,6 +43,7 @@ const page = { limit, cursor }
 
 export const queries = {
   none: z.strictObject({}),
+  effects: z.strictObject({ status: z.literal('unknown') }),
   page: z.strictObject(page),
   conversations: z.strictObject({ ...page, agent: agent.optional() }),
   runs: z.strictObject({

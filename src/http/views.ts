@@ -3,6 +3,7 @@ import type { ConfirmationView } from '../gate/confirmation.ts'
 import type { ConversationView } from '../run/reads.shell.ts'
 import type { SubmitResult } from '../run/submit.shell.ts'
 import type { RunEffectsRow, RunLedgerRow, RunListRow } from '../run/view.sql.ts'
+import type { Runtime } from '../runtime.ts'
 import type { RunView } from '../run/view.store.ts'
 import type { MessageView } from '../session/session.store.ts'
 import type { StreamItem } from '../stream/follow.shell.ts'
@@ -40,6 +41,18 @@ export const effect = (e: RunEffectsRow) => ({
   idempotency_key: e.key,
   params_hash: e.argumentsHash,
   result_hash: e.resultHash,
+})
+
+export const unknownEffect = (e: Awaited<ReturnType<Runtime['unknownEffects']>>[number]) => ({
+  run_id: e.run,
+  step: e.step,
+  position: e.position,
+  tool: e.tool,
+  tool_version: e.toolVersion,
+  attempt: e.attempt,
+  idempotency_key: e.key,
+  params_hash: e.argumentsHash,
+  started_at: time(e.startedAt),
 })
 
 export function run(r: RunView) {

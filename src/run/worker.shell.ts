@@ -39,8 +39,8 @@ export interface Worker {
   readonly driven: () => number
 }
 
-const HEARTBEAT_MS = 2_000
-const LEASE_MS = 8_000
+export const HEARTBEAT_MS = 2_000
+export const LEASE_MS = 8_000
 const POLL_MS = 250
 const GRACE_MS = 10_000
 const REAP_LIMIT = 100

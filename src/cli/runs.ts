@@ -1,0 +1,40 @@
+/** `plimsoll runs`: what is under way, what it did and what it cost. */
+import { type Body, reach, type Reach } from './client.ts'
+import { type Output, table } from './output.ts'
+import { visible } from './visible.ts'
+
+export interface ListOptions extends Reach {
+  readonly status?: string
+  readonly limit: number
+}
+
+export async function listRuns(options: ListOptions, out: Output): Promise<void> {
+  const query = new URLSearchParams({ limit: String(options.limit), ...(options.status && { status: options.status }) })
+  const page = await (await reach(options, 'service')).get(`/v1/runs?${query}`)
+  const items = page['items'] as readonly Body[]
+  const rows = items.map((r) => [r['id'], r['agent'], r['user'], r['status'], r['wait_reason'] ?? r['end_reason'], r['step'], r['created_at']])
+  out.show(...table(['run', 'agent', 'user', 'status', 'why', 'step', 'created'], rows))
+  if (page['next_cursor'] !== null) out.note(`There are more than ${options.limit}.`)
+  out.result({ items, more: page['next_cursor'] !== null })
+}
+
+export async function showRun(id: string, options: Reach, out: Output): Promise<void> {
+  const server = await reach(options, 'service')
+  const path = `/v1/runs/${encodeURIComponent(id)}`
+  const run = await server.get(path)
+  const effects = (await server.get(`${path}/effects`))['items'] as readonly Body[]
+  const budget = run['budget'] as Readonly<Record<string, { readonly used: unknown; readonly limit: unknown }>>
+  const lines = ['id', 'conversation_id', 'agent', 'user', 'status', 'wait_reason', 'end_reason', 'step', 'version', 'created_at', 'deadline_at']
+  out.show(...lines.filter((name) => run[name] !== null).map((name) => `${name.padEnd(16)}${visible(String(run[name]))}`), '')
+  out.show(...table(['budget', 'used', 'limit'], Object.entries(budget).map(([name, b]) => [name, b.used, b.limit])), '')
+  const rows = effects.map((e) => [`${e['step']}/${e['position']}`, e['tool'], e['level'], e['status'], e['outcome'], e['error_code'], e['attempt']])
+  out.show(...table(['place', 'tool', 'level', 'status', 'outcome', 'error', 'attempt'], rows))
+  out.result({ ...run, effects })
+}
+
+export async function cancelRun(id: string, options: Reach, out: Output): Promise<void> {
+  const done = await (await reach(options, 'operator')).post(`/v1/runs/${encodeURIComponent(id)}/cancel`)
+  const actions = done['actions'] as readonly unknown[]
+  out.show(`${visible(id)}: canceled. Nothing else starts; the ${actions.length} actions that it did stay done.`)
+  out.result(done)
+}
