@@ -20,6 +20,7 @@ import { sameResult } from './value.ts'
 
 /** Where the conversations of a replay live. */
 export const TENANT = { tenant: 'airline', environment: 'test' }
+const OPERATOR = actorFrom({ ...TENANT, kind: 'operator', user: 'judge', subject: 'judge', permissions: ['*'] })
 
 type Flown = {
   readonly talks: readonly Talk[]
@@ -43,8 +44,7 @@ export async function assess(stage: Stage, { talks, conversations, seconds, data
     changes: await changesAt(stage.setup.provider),
     ...(tasks !== undefined && { tasks: readTasks(tasks) }),
   })
-  const operator = actorFrom({ ...TENANT, kind: 'operator', user: 'judge', subject: 'judge', permissions: ['*'] })
-  const unknown = await stage.runtime.effects.unknown(scopeOf(operator), 1_000)
+  const unknown = await stage.runtime.effects.unknown(scopeOf(OPERATOR), 1_000)
   return figuresOf({
     talks,
     broken,
@@ -54,7 +54,30 @@ export async function assess(stage: Stage, { talks, conversations, seconds, data
     unknownEffects: unknown.length,
     kills: stage.fleet?.kills ?? [],
     seconds,
+    clues: [...results.strays, ...(await failedCalls(stage, talks, judgement.differing))],
   })
+}
+
+/** Calls that did not come to a result, of conversations that are not as recorded. */
+async function failedCalls(
+  { runtime }: Stage,
+  talks: readonly Talk[],
+  differing: readonly string[],
+): Promise<readonly string[]> {
+  const runs = talks.flatMap((one) =>
+    differing.includes(one.conversation) ? one.runs.map(({ run }) => ({ ...one, run })) : [],
+  )
+  const found = await Promise.all(
+    runs.map(async ({ conversation, run }) => {
+      const effects = await runtime.reads.effects(OPERATOR, run as RunId)
+      const failed = effects.filter(({ outcome }) => outcome !== 'ok')
+      return failed.map(
+        ({ tool, status, errorCode, attempt }) =>
+          `${conversation} ${run} ${tool} ${status} ${errorCode ?? ''} ${attempt}`,
+      )
+    }),
+  )
+  return found.flat()
 }
 
 async function changesAt(provider: string): Promise<ReadonlyMap<string, Changes>> {

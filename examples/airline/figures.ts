@@ -29,6 +29,8 @@ export type Figures = {
   readonly broken: readonly string[]
   /** Conversations that are not as recorded. */
   readonly differing: readonly string[]
+  /** What to look at when something is off. */
+  readonly clues: readonly string[]
 }
 
 const BROKEN = new Set<string | null>(['repeated_action', 'repeated_error'])
@@ -46,6 +48,7 @@ export function figuresOf(found: {
   readonly unknownEffects: number
   readonly kills: readonly Kill[]
   readonly seconds: number
+  readonly clues: readonly string[]
 }): Figures {
   const { judgement, results, stored, kills, broken } = found
   const talks = found.talks.filter(({ conversation }) => !broken.includes(conversation))
@@ -65,6 +68,7 @@ export function figuresOf(found: {
     endings: countsOf(found.talks.flatMap((one) => one.runs)),
     broken,
     differing,
+    clues: found.clues,
   }
 }
 
@@ -115,6 +119,7 @@ export function linesOf(figures: Figures): readonly string[] {
     ...(f.kills > 0 ? [`${f.kills} workers killed, ${f.killsInsideEffect} inside an effect`] : []),
     ...(f.broken.length > 0 ? [`stopped by the breaker: ${f.broken.join(', ')}`] : []),
     ...(f.differing.length > 0 ? [`not as recorded: ${f.differing.join(', ')}`] : []),
+    ...f.clues.map((clue) => `look at: ${clue}`),
     `${f.seconds} s`,
   ]
 }
