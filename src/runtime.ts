@@ -6,7 +6,6 @@ import { storeReady } from './db/ready.ts'
 import { plainSealer, type Sealer } from './db/seal.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
-import { auditStore } from './journal/audit.store.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
 import type { Clock } from './kernel/clock.ts'
 import { type FaultHook, noFaults } from './kernel/faultpoint.ts'
@@ -87,13 +86,8 @@ export interface Runtime {
   cancel(actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run>
   /** Effects of which nobody knows whether they happened. @throws Fault `permission_denied` for all but operators. */
   unknownEffects(actor: Actor, limit: number): ReturnType<EffectStore['unknown']>
-  /** Says what became of one, and why that is known. The attempt is in the audit before anything moves. */
-  resolve(
-    actor: Actor,
-    at: Parameters<typeof resolveEffect>[2],
-    said: Parameters<typeof resolveEffect>[3],
-    reason: string,
-  ): Promise<Run>
+  /** Says what became of one, and why that is known; the audit row is written with it. */
+  resolve(actor: Actor, at: Parameters<typeof resolveEffect>[2], said: Parameters<typeof resolveEffect>[3]): Promise<Run>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving'>): Promise<Worker>
 }
@@ -114,7 +108,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const idempotency = idempotencyStore(db, sealer)
   const sessions = sessionStore(db, sealer)
   const events = eventStore(db, sealer)
-  const audit = auditStore(db)
   const spoken = deltas({ events, hub: listeners, clock })
   const reads = readsOf({ sessions, views: viewStore(db), confirmations })
   const talking = { runs, sessions, ids, agents, reads }
@@ -171,13 +164,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       if (actor.kind !== 'operator') throw new Fault('permission_denied')
       return effects.unknown(scopeOf(actor), limit)
     },
-    async resolve(actor, at, said, reason) {
-      if (actor.kind !== 'operator') throw new Fault('permission_denied')
-      const outcome = said.happened ? 'happened' : 'did_not_happen'
-      const entry = { run: at.run, action: 'effect.resolve', target: `${at.run}/${at.step}/${at.position}`, reason }
-      await audit.add(actor, { ...entry, id: ids.next('aud'), outcome: `asked: ${outcome}` })
+    async resolve(actor, at, said) {
       const done = await resolveEffect(outside, actor, at, said)
-      await audit.add(actor, { ...entry, id: ids.next('aud'), outcome })
       listeners.notify(at.run)
       wake()
       return done

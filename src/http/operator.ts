@@ -33,8 +33,9 @@ export function operatorRoutes(app: Hono<Env>, parts: Parts): void {
     const { actor } = c.get('caller')
     await runtime.reads.run(actor, at.run)
     const done = await performOnce(c, parts, { sent, run: at.run }, async () => {
-      const said = value.outcome === 'happened' ? { happened: true as const, result: value.result ?? {} } : { happened: false as const }
-      const { version, status } = await runtime.resolve(actor, at, said, value.reason)
+      const { reason } = value
+      const said = value.outcome === 'happened' ? { happened: true as const, result: value.result ?? {}, reason } : { happened: false as const, reason }
+      const { version, status } = await runtime.resolve(actor, at, said)
       return { status: 200, body: { run_id: at.run, step: at.step, position: at.position, outcome: value.outcome, version, status } }
     })
     c.header('etag', etag((done.body as { readonly version: number }).version))

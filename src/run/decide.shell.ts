@@ -170,7 +170,7 @@ export function resolveEffect(
   parts: Deciding,
   actor: Actor,
   at: { readonly run: RunId; readonly step: number; readonly position: number },
-  said: ({ readonly happened: true; readonly result: unknown } | { readonly happened: false }) & { readonly reason?: string },
+  said: ({ readonly happened: true; readonly result: unknown } | { readonly happened: false }) & { readonly reason: string },
 ): Promise<Run> {
   if (actor.kind !== 'operator') throw new Fault('permission_denied')
   const audit: AuditEntry = {
@@ -180,7 +180,7 @@ export function resolveEffect(
     action: 'effect.resolve',
     target: `${at.run}/${at.step}/${at.position}`,
     outcome: said.happened ? 'happened' : 'did_not_happen',
-    reason: said.reason ?? null,
+    reason: said.reason,
   }
   const report = (run: Run, agent: Agent): Report | null => {
     const call = run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined

@@ -165,7 +165,7 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
     const stage = await play(store, { tools: [deaf], script: [call(deaf.exposedName, 1)], budget })
     const said = await stage.say('go')
     expect(await said.rest()).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
-    await stage.runtime.resolve(person('operator', 'olga'), { run: said.run, step: 1, position: 0 }, { happened: true, result: 'yes' })
+    await stage.runtime.resolve(person('operator', 'olga'), { run: said.run, step: 1, position: 0 }, { happened: true, result: 'yes', reason: 'the provider shows it' })
     expect(await said.until((s) => s.status === 'failed')).toMatchObject({ end: 'deadline' })
     await stage.stop()
     expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])

@@ -74,7 +74,7 @@ describe.skipIf(!url)('a worker that stops politely', () => {
     await until(runtime, async () => (await seen(runtime, run))?.wait === 'unknown_effect')
     // a parked run holds no worker, and canceling cannot make the effect unhappen (J7)
     expect(await runtime.cancel(crashActor(), run, 'user', null)).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
-    await runtime.resolve(crashActor('operator'), { run, step: 2, position: 0 }, { happened: true, result: { id: 'found' } })
+    await runtime.resolve(crashActor('operator'), { run, step: 2, position: 0 }, { happened: true, result: { id: 'found' }, reason: 'found at the provider' })
     expect(await rest(runtime, run, runtime)).toEqual({ status: 'canceled', wait: null, end: 'user_canceled' })
     await worker.stop()
     const [effect] = await ground.store.admin(`select status, outcome from plimsoll.effect where run_id = $1 and level <> 'read'`, [run])
