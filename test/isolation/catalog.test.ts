@@ -179,10 +179,10 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     })
     expect(functions).toEqual([
       row('cancel', 'step'),
-      row('canceled', 'claim'),
       row('claim', 'claim'),
       row('close_session', 'step'),
       row('decide', 'step'),
+      row('driven', 'claim'),
       row('load', 'owner'),
       row('open_session', 'step'),
       row('reap', 'claim'),
