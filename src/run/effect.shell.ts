@@ -18,8 +18,8 @@ import { step } from './machine.ts'
 import { refused } from './said.ts'
 import type { Call, Run } from './state.ts'
 
-/** A call leaves the house within this time of COMMIT S, or is started anew: a commit takes milliseconds, a busy machine more. */
-const START_MS = 1_000
+/** A call leaves the house within this time of COMMIT S, or is started anew. A commit takes milliseconds; a machine that is overloaded, a second. */
+const START_MS = 2_000
 
 export async function startEffect(parts: ActParts, work: Work, call: Call, { again }: { again: boolean }): Promise<Acted> {
   throwIfHandedBack(work.signal)
