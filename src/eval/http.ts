@@ -67,14 +67,34 @@ type Ask = (site: Site, given: InputCase) => Promise<readonly Told[]>
 const hasBody = (given: InputCase): boolean => given.gen !== undefined || (given.raw !== undefined && given.raw !== '')
 
 const sendBody: Ask = async (site, given) => [
-  await site.ask({ method: 'POST', path: '/v1/runs', headers: { 'idempotency-key': `case-${given.id}` }, body: [inputText(given)] }),
+  await site.ask({
+    method: 'POST',
+    path: '/v1/runs',
+    headers: { 'idempotency-key': `case-${given.id}` },
+    body: [inputText(given)],
+  }),
 ]
 
 const oddIds: Ask = (site) => {
-  const ids = ['%00', 'run_%00', '%2e%2e', '..%2f..', '%2e%2e%2fetc', 'a'.repeat(TEN_KILOBYTES), encodeURIComponent('ｒｕｎ_１'), '%F0%9F', "'; --", 'run_']
+  const ids = [
+    '%00',
+    'run_%00',
+    '%2e%2e',
+    '..%2f..',
+    '%2e%2e%2fetc',
+    'a'.repeat(TEN_KILOBYTES),
+    encodeURIComponent('ｒｕｎ_１'),
+    '%F0%9F',
+    "'; --",
+    'run_',
+  ]
   const places = ['/v1/runs/', '/v1/conversations/', '/v1/confirmations/']
   const paths = places.flatMap((place) => ids.map((id) => place + id.replaceAll(' ', '%20')))
-  return Promise.all([...paths, ...paths.map((path) => `${path}/events`).filter((path) => path.startsWith('/v1/runs/'))].map((path) => site.ask({ path })))
+  return Promise.all(
+    [...paths, ...paths.map((path) => `${path}/events`).filter((path) => path.startsWith('/v1/runs/'))].map((path) =>
+      site.ask({ path }),
+    ),
+  )
 }
 
 const oddCursors: Ask = async (site) => {
@@ -82,8 +102,21 @@ const oddCursors: Ask = async (site) => {
   const page = JSON.parse((await site.ask({ path: '/v1/runs?limit=1' })).body) as { readonly next_cursor: string }
   const [after = '', mac = ''] = page.next_cursor.split('.')
   const forged = Buffer.from('run_zzzzzzzzzzzzzzzzzzzzzzzzzz').toString('base64url')
-  const cursors = [`${forged}.${mac}`, `${after}.${mac.slice(1)}`, after, `${after}.${mac}.${mac}`, `${after}=.${mac}`, mac, '%00', '1']
-  const lists = [...cursors.map((c) => `/v1/runs?limit=1&cursor=${c}`), `/v1/conversations?limit=1&cursor=${page.next_cursor}`, `/v1/runs?status=queued&cursor=${page.next_cursor}`]
+  const cursors = [
+    `${forged}.${mac}`,
+    `${after}.${mac.slice(1)}`,
+    after,
+    `${after}.${mac}.${mac}`,
+    `${after}=.${mac}`,
+    mac,
+    '%00',
+    '1',
+  ]
+  const lists = [
+    ...cursors.map((c) => `/v1/runs?limit=1&cursor=${c}`),
+    `/v1/conversations?limit=1&cursor=${page.next_cursor}`,
+    `/v1/runs?status=queued&cursor=${page.next_cursor}`,
+  ]
   return Promise.all(lists.map((path) => site.ask({ path })))
 }
 
@@ -99,7 +132,12 @@ const oversized: Ask = (site) => {
   const pieces = Array<Uint8Array>(BIG).fill(MEGABYTE)
   const path = '/v1/runs'
   return Promise.all([
-    site.ask({ method: 'POST', path, headers: { ...json, 'content-length': String(BIG * MEGABYTE.length) }, body: pieces }),
+    site.ask({
+      method: 'POST',
+      path,
+      headers: { ...json, 'content-length': String(BIG * MEGABYTE.length) },
+      body: pieces,
+    }),
     site.ask({ method: 'POST', path, headers: { ...json, 'transfer-encoding': 'chunked' }, body: pieces }),
     site.ask({ method: 'POST', path, headers: { ...json, 'content-encoding': 'gzip' }, body: [new Uint8Array(1_000)] }),
   ])
@@ -120,20 +158,31 @@ async function openSite(): Promise<Site> {
   const budget = { steps: 1, toolCalls: 0, tokens: 10_000, costCents: 10, seconds: 60 }
   const runtime = createRuntime({ db, agents: [agent('echo', { model: scripted(() => ({ text: 'hello' })), budget })] })
   const server = await createHttpServer(runtime, { secret: SECRET })
-  const { key } = await runtime.createKey({ tenant: 'judge', environment: 'test', kind: 'service', user: 'judge', permissions: [] })
+  const { key } = await runtime.createKey({
+    tenant: 'judge',
+    environment: 'test',
+    kind: 'service',
+    user: 'judge',
+    permissions: [],
+  })
   const authorization = `Bearer ${key}`
   return {
-    ask: (asked) => ask(server.url, { ...asked, headers: { authorization, 'content-type': 'application/json', ...asked.headers } }),
+    ask: (asked) =>
+      ask(server.url, { ...asked, headers: { authorization, 'content-type': 'application/json', ...asked.headers } }),
     async hold(held, body) {
       const caller = await runtime.door(SECRET).authenticate(authorization)
       let release: () => void = () => {}
       let started: () => void = () => {}
       const isHeld = new Promise<void>((resolve) => (started = resolve))
-      const answered = runtime.once(caller, { key: held, operation: 'POST /v1/runs', body, run: runtime.ids.next('run') }, async () => {
-        started()
-        await new Promise<void>((resolve) => (release = resolve))
-        return { status: 201, body: {} }
-      })
+      const answered = runtime.once(
+        caller,
+        { key: held, operation: 'POST /v1/runs', body, run: runtime.ids.next('run') },
+        async () => {
+          started()
+          await new Promise<void>((resolve) => (release = resolve))
+          return { status: 201, body: {} }
+        },
+      )
       await isHeld
       return async () => {
         release()
@@ -155,7 +204,8 @@ function ask(base: string, { method = 'GET', path, headers, body = [] }: Asked):
     const sent = request({ hostname, port, method, path, headers, agent: false }, (response) => {
       isTold = true
       const chunks: Buffer[] = []
-      const done = () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() })
+      const done = () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() })
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('end', done).on('error', done)
     })

@@ -28,7 +28,7 @@ export async function inputs(argv: readonly string[], print: (line: string) => v
     return EXIT.usage
   }
   const http = httpJudge()
-  const judgement = await judgeAll(cases, { ...JUDGES, http: http.judge }).finally(http.close)
+  const judgement = await judgeAll(cases, { ...JUDGES, http: http.judge }).finally(() => http.close())
   // A name of the file may hold anything that a terminal obeys; JSON text does not.
   for (const { id, surface, name, reason } of judgement.failures)
     print(`${printable(id)} ${surface} ${printable(name)}: ${printable(reason)}`)

@@ -5,7 +5,10 @@ import { FAULTS, type FaultCode } from '../kernel/fault.ts'
 const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-z]{26}$`))
 const time = z.iso.datetime()
 const maybe = <S extends z.ZodType>(schema: S) => z.union([schema, z.null()])
-const cents = z.string().regex(/^-?[0-9]+(\.[0-9]{1,6})?$/).describe('Cents as a decimal text')
+const cents = z
+  .string()
+  .regex(/^-?[0-9]+(\.[0-9]{1,6})?$/)
+  .describe('Cents as a decimal text')
 const status = z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled'])
 const waitReason = maybe(z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external']))
 const phase = z.enum(['planning', 'tool_running', 'awaiting_observation', 'finalizing'])
@@ -119,7 +122,13 @@ const confirmation = z.strictObject({
   expires_at: time,
 })
 
-const event = z.looseObject({ id: z.int(), type: z.string(), at: time, text: z.string().optional(), partial: z.boolean().optional() })
+const event = z.looseObject({
+  id: z.int(),
+  type: z.string(),
+  at: time,
+  text: z.string().optional(),
+  partial: z.boolean().optional(),
+})
 
 export const answers = {
   token: z.strictObject({ token: z.string(), expires_at: time }),
@@ -134,7 +143,13 @@ export const answers = {
   }),
   run,
   runs: page(z.strictObject({ ...runHead, cost_cents: z.strictObject({ limit: cents, used: cents }) })),
-  canceled: z.strictObject({ id: id('run'), version: z.int(), status, cancel_cause: maybe(z.string()), actions: z.array(action) }),
+  canceled: z.strictObject({
+    id: id('run'),
+    version: z.int(),
+    status,
+    cancel_cause: maybe(z.string()),
+    actions: z.array(action),
+  }),
   ledger: list(
     z.strictObject({
       seq: z.int(),

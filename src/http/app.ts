@@ -40,7 +40,10 @@ export function appPlane(options: AppOptions): Hono<Env> {
     return c.newResponse(JSON.stringify(body), body.status as 400, { ...HEADERS, ...headers })
   })
   app.notFound((c) => {
-    const { body, headers } = problemOf(new Fault('not_found', 'There is no such path, or no such method on it.'), c.req.path.slice(0, 256))
+    const { body, headers } = problemOf(
+      new Fault('not_found', 'There is no such path, or no such method on it.'),
+      c.req.path.slice(0, 256),
+    )
     return c.newResponse(JSON.stringify(body), 404, headers)
   })
 

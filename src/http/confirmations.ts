@@ -10,7 +10,13 @@ import { bodies, queries } from './schemas.ts'
 import * as views from './views.ts'
 
 /** Refusals that no repetition changes: they are the answer to this key. */
-const ANSWERS: readonly FaultCode[] = ['already_decided', 'confirmation_expired', 'params_hash_differs', 'stale_plan', 'precondition_failed']
+const ANSWERS: readonly FaultCode[] = [
+  'already_decided',
+  'confirmation_expired',
+  'params_hash_differs',
+  'stale_plan',
+  'precondition_failed',
+]
 
 export function confirmationRoutes(app: Hono<Env>, parts: Parts): void {
   const { runtime, door } = parts
@@ -46,7 +52,13 @@ async function decide(c: Ctx, parts: Parts, approve: boolean): Promise<Response>
   const seen = await parts.runtime.reads.confirmation(actor, id)
   const version = ifMatch(c)
   if (version === null) throw new Fault('precondition_required')
-  const request: DecideRequest = { confirmation: id, approve, version, paramsHash: value.params_hash, reason: value.reason ?? null }
+  const request: DecideRequest = {
+    confirmation: id,
+    approve,
+    version,
+    paramsHash: value.params_hash,
+    reason: value.reason ?? null,
+  }
   const done = await performOnce(c, parts, { sent, run: seen.run, stored: ANSWERS }, async ({ taken }) => {
     const decided = await decideOnce(parts, actor, request, taken)
     // no content: this answer is kept for a day, what was confirmed stays in the confirmation
@@ -58,7 +70,12 @@ async function decide(c: Ctx, parts: Parts, approve: boolean): Promise<Response>
 }
 
 /** A request that died after it had decided is told so, instead of that somebody decided before. */
-async function decideOnce({ runtime }: Parts, actor: Actor, request: DecideRequest, taken: boolean): Promise<ConfirmationView> {
+async function decideOnce(
+  { runtime }: Parts,
+  actor: Actor,
+  request: DecideRequest,
+  taken: boolean,
+): Promise<ConfirmationView> {
   try {
     return await runtime.decide(actor, request)
   } catch (error) {

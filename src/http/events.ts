@@ -62,7 +62,8 @@ export function eventRoutes(app: Hono<Env>, parts: Parts, streaming: Streaming):
     const { actor } = c.get('caller')
     const run = await parts.runtime.reads.run(actor, id)
     const after = placeOf(c, query.after, run)
-    if (!/\btext\/event-stream\b/.test(c.req.header('accept') ?? '')) return eventsAsJson(c, parts, run, { after, limit: Number(query.limit ?? JSON_PAGE) })
+    if (!/\btext\/event-stream\b/.test(c.req.header('accept') ?? ''))
+      return eventsAsJson(c, parts, run, { after, limit: Number(query.limit ?? JSON_PAGE) })
     // nothing will come any more: this status is how a browser is told not to ask again
     if (run.end !== null && after >= run.eventSeq) return c.body(null, 204)
     return stream(c, parts, streaming, { run: id, after })
@@ -71,21 +72,32 @@ export function eventRoutes(app: Hono<Env>, parts: Parts, streaming: Streaming):
 
 function placeOf(c: Ctx, asked: string | undefined, run: RunView): number {
   const header = c.req.header('last-event-id')
-  if (header !== undefined && header !== '' && !/^[0-9]{1,15}$/.test(header)) throw invalid('/headers/last-event-id', 'is not the id of an event')
+  if (header !== undefined && header !== '' && !/^[0-9]{1,15}$/.test(header))
+    throw invalid('/headers/last-event-id', 'is not the id of an event')
   // a browser that reconnects repeats the address and adds the header: the header is newer
   const after = Number(header || (asked ?? 0))
   if (after > run.eventSeq) throw invalid('/query/after', 'is beyond the last event of the run')
   return after
 }
 
-async function eventsAsJson(c: Ctx, { runtime }: Parts, run: RunView, page: { readonly after: number; readonly limit: number }): Promise<Response> {
+async function eventsAsJson(
+  c: Ctx,
+  { runtime }: Parts,
+  run: RunView,
+  page: { readonly after: number; readonly limit: number },
+): Promise<Response> {
   const { actor } = c.get('caller')
   const items = await runtime.eventsAfter(actor, run.id as RunId, page)
   const last = items.at(-1)?.seq ?? page.after
   return c.json({ items: items.map(streamData), last_event: last, ended: run.end !== null && last >= run.eventSeq })
 }
 
-function stream(c: Ctx, { runtime }: Parts, { streams: open, stallMs }: Streaming, from: { readonly run: RunId; readonly after: number }): Response {
+function stream(
+  c: Ctx,
+  { runtime }: Parts,
+  { streams: open, stallMs }: Streaming,
+  from: { readonly run: RunId; readonly after: number },
+): Response {
   const { outgoing } = c.env
   const { actor } = c.get('caller')
   const over = new AbortController()

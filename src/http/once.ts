@@ -33,7 +33,12 @@ export async function performOnce(
 }
 
 /** A message becomes a run: 201, with the run's place and the version of what was written to. */
-export async function submit(c: Ctx, parts: Parts, sent: Json, request: Omit<SubmitRequest, 'claimed' | 'sessionVersion'>): Promise<Response> {
+export async function submit(
+  c: Ctx,
+  parts: Parts,
+  sent: Json,
+  request: Omit<SubmitRequest, 'claimed' | 'sessionVersion'>,
+): Promise<Response> {
   const { runtime } = parts
   const version = ifMatch(c)
   const run = runtime.ids.next('run')

@@ -16,31 +16,77 @@ interface Operation {
   readonly once?: true
 }
 
-const get = (path: string, answer: keyof typeof answers, summary: string, query?: z.ZodObject): Operation => ({ method: 'get', path, answer, summary, ...(query && { query }) })
-const post = (path: string, answer: keyof typeof answers, summary: string, rest: Omit<Operation, 'method' | 'path' | 'answer' | 'summary'>): Operation => ({ method: 'post', path, answer, summary, ...rest })
+const get = (path: string, answer: keyof typeof answers, summary: string, query?: z.ZodObject): Operation => ({
+  method: 'get',
+  path,
+  answer,
+  summary,
+  ...(query && { query }),
+})
+const post = (
+  path: string,
+  answer: keyof typeof answers,
+  summary: string,
+  rest: Omit<Operation, 'method' | 'path' | 'answer' | 'summary'>,
+): Operation => ({ method: 'post', path, answer, summary, ...rest })
 
 /** Every operation of the plane; a test compares it with the routes. */
 export const OPERATIONS: readonly Operation[] = [
   post('/v1/tokens', 'token', 'Make a token for an end user, with a service key', { body: bodies.token, status: 201 }),
   post('/v1/credentials', 'credential', 'Make an API key, as an operator', { body: bodies.credential, status: 201 }),
-  { method: 'delete', path: '/v1/credentials/{id}', summary: 'Revoke an API key and every token made with it', status: 204 },
+  {
+    method: 'delete',
+    path: '/v1/credentials/{id}',
+    summary: 'Revoke an API key and every token made with it',
+    status: 204,
+  },
   post('/v1/conversations', 'conversation', 'Open a conversation', { body: bodies.conversation, status: 201 }),
   get('/v1/conversations', 'conversations', 'Conversations, newest first', queries.conversations),
   get('/v1/conversations/{id}', 'conversation', 'One conversation and its state'),
   get('/v1/conversations/{id}/messages', 'messages', 'What was said, oldest first', queries.page),
-  post('/v1/conversations/{id}/messages', 'submitted', 'Say something: `If-Match` or `parent_message_id` says what was seen', { body: bodies.message, status: 201, ifMatch: 'optional', once: true }),
-  post('/v1/conversations/{id}/close', 'conversation', 'Close a conversation; its runs go on', { body: bodies.nothing, ifMatch: 'optional' }),
-  post('/v1/runs', 'submitted', 'Say something, in a new conversation unless one is named', { body: bodies.run, status: 201, ifMatch: 'optional', once: true }),
+  post(
+    '/v1/conversations/{id}/messages',
+    'submitted',
+    'Say something: `If-Match` or `parent_message_id` says what was seen',
+    { body: bodies.message, status: 201, ifMatch: 'optional', once: true },
+  ),
+  post('/v1/conversations/{id}/close', 'conversation', 'Close a conversation; its runs go on', {
+    body: bodies.nothing,
+    ifMatch: 'optional',
+  }),
+  post('/v1/runs', 'submitted', 'Say something, in a new conversation unless one is named', {
+    body: bodies.run,
+    status: 201,
+    ifMatch: 'optional',
+    once: true,
+  }),
   get('/v1/runs', 'runs', 'Runs, newest first', queries.runs),
   get('/v1/runs/{id}', 'run', 'One run: status, budget, actions already done'),
-  get('/v1/runs/{id}/events', 'events', 'What happened: a stream with `Accept: text/event-stream`, else JSON', queries.events),
+  get(
+    '/v1/runs/{id}/events',
+    'events',
+    'What happened: a stream with `Accept: text/event-stream`, else JSON',
+    queries.events,
+  ),
   get('/v1/runs/{id}/ledger', 'ledger', 'What was reserved, spent and released'),
   get('/v1/runs/{id}/effects', 'effects', 'What touched the world, without values'),
-  post('/v1/runs/{id}/cancel', 'canceled', 'Cancel: stops what has not started; what was done stays done', { body: bodies.nothing, ifMatch: 'optional', once: true }),
+  post('/v1/runs/{id}/cancel', 'canceled', 'Cancel: stops what has not started; what was done stays done', {
+    body: bodies.nothing,
+    ifMatch: 'optional',
+    once: true,
+  }),
   get('/v1/confirmations', 'confirmations', 'Open confirmations, oldest first', queries.confirmations),
   get('/v1/confirmations/{id}', 'confirmation', 'Exactly what will be sent'),
-  post('/v1/confirmations/{id}/approve', 'decided', 'Approve, as a user who is named, what `params_hash` covers', { body: bodies.decision, ifMatch: 'required', once: true }),
-  post('/v1/confirmations/{id}/reject', 'decided', 'Reject, as a user who is named', { body: bodies.decision, ifMatch: 'required', once: true }),
+  post('/v1/confirmations/{id}/approve', 'decided', 'Approve, as a user who is named, what `params_hash` covers', {
+    body: bodies.decision,
+    ifMatch: 'required',
+    once: true,
+  }),
+  post('/v1/confirmations/{id}/reject', 'decided', 'Reject, as a user who is named', {
+    body: bodies.decision,
+    ifMatch: 'required',
+    once: true,
+  }),
 ]
 
 const schemaOf = (schema: z.ZodType): object => {
@@ -52,10 +98,22 @@ const reference = (name: keyof typeof answers) => ({ $ref: `#/components/schemas
 
 function describe(operation: Operation): object {
   const { answer, body, query, status = 200, summary } = operation
-  const header = (name: string, required: boolean, pattern: string) => ({ name, in: 'header', required, schema: { type: 'string', pattern } })
+  const header = (name: string, required: boolean, pattern: string) => ({
+    name,
+    in: 'header',
+    required,
+    schema: { type: 'string', pattern },
+  })
   const parameters = [
-    ...(operation.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
-    ...Object.entries(query?.shape ?? {}).map(([name, schema]) => ({ name, in: 'query', required: false, schema: schemaOf(schema as z.ZodType) })),
+    ...(operation.path.includes('{id}')
+      ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]
+      : []),
+    ...Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: false,
+      schema: schemaOf(schema as z.ZodType),
+    })),
     ...(operation.ifMatch ? [header('If-Match', operation.ifMatch === 'required', '^"v[0-9]+"$')] : []),
     ...(operation.once ? [header('Idempotency-Key', true, '^[!-~]{1,255}$')] : []),
     ...(answer === 'events' ? [header('Last-Event-ID', false, '^[0-9]+$')] : []),
@@ -67,10 +125,15 @@ function describe(operation: Operation): object {
   return {
     summary,
     parameters,
-    ...(body && { requestBody: { required: body !== bodies.nothing, content: { 'application/json': { schema: schemaOf(body) } } } }),
+    ...(body && {
+      requestBody: { required: body !== bodies.nothing, content: { 'application/json': { schema: schemaOf(body) } } },
+    }),
     responses: {
       [status]: { description: summary, ...(content && { content }) },
-      default: { description: 'What went wrong', content: { 'application/problem+json': { schema: reference('problem') } } },
+      default: {
+        description: 'What went wrong',
+        content: { 'application/problem+json': { schema: reference('problem') } },
+      },
     },
   }
 }
@@ -80,7 +143,8 @@ let made: object | null = null
 export function openapi(): object {
   if (made) return made
   const paths: Record<string, Record<string, object>> = {}
-  for (const operation of OPERATIONS) paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation) }
+  for (const operation of OPERATIONS)
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation) }
   made = {
     openapi: '3.1.0',
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
@@ -88,7 +152,9 @@ export function openapi(): object {
     security: [{ bearer: [] }],
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of an end user' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of an end user' },
+      },
       schemas: Object.fromEntries(Object.entries(answers).map(([name, schema]) => [name, schemaOf(schema)])),
     },
   }

@@ -21,7 +21,10 @@ export interface Problem {
 const RETRY_MS = 1_000
 
 /** `error` is anything that was thrown; what is not for users is told as `unavailable` or `internal`. */
-export function problemOf(error: unknown, instance: string): { readonly body: Problem; readonly headers: Record<string, string> } {
+export function problemOf(
+  error: unknown,
+  instance: string,
+): { readonly body: Problem; readonly headers: Record<string, string> } {
   const fault = publicFault(error)
   const row: FaultRow = FAULTS[fault.code]
   const retryable = row.reaction === 'retry'

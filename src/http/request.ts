@@ -40,18 +40,25 @@ export function ifMatch(c: Ctx): number | null {
 export const etag = (version: number): string => `"v${version}"`
 
 /** The body as checked by `schema`, and as it was sent, for the key of idempotency. An empty body is `{}`. */
-export async function bodyOf<S extends z.ZodType>(c: Ctx, schema: S): Promise<{ readonly value: z.output<S>; readonly sent: Json }> {
+export async function bodyOf<S extends z.ZodType>(
+  c: Ctx,
+  schema: S,
+): Promise<{ readonly value: z.output<S>; readonly sent: Json }> {
   const bytes = await bytesOf(c)
-  if (bytes.byteLength > 0 && !/^application\/json\s*(;|$)/i.test(c.req.header('content-type') ?? '')) throw new Fault('unsupported_media_type')
-  const parsed = bytes.byteLength === 0 ? { ok: true as const, value: {} } : parseStrictBytes(bytes, { bytes: MOST_BYTES })
-  if (!parsed.ok) throw new Fault('invalid_json', undefined, { errors: [{ path: parsed.path, message: parsed.message }] })
+  if (bytes.byteLength > 0 && !/^application\/json\s*(;|$)/i.test(c.req.header('content-type') ?? ''))
+    throw new Fault('unsupported_media_type')
+  const parsed =
+    bytes.byteLength === 0 ? { ok: true as const, value: {} } : parseStrictBytes(bytes, { bytes: MOST_BYTES })
+  if (!parsed.ok)
+    throw new Fault('invalid_json', undefined, { errors: [{ path: parsed.path, message: parsed.message }] })
   return { value: checked(schema, parsed.value, ''), sent: parsed.value }
 }
 
 /** Read up to the limit and not a byte further. What is compressed has no size until it is unpacked, so it is too large. */
 async function bytesOf(c: Ctx): Promise<Uint8Array> {
   const encoding = c.req.header('content-encoding')
-  if (encoding !== undefined && encoding !== 'identity') throw new Fault('input_too_large', 'Compressed bodies are not taken.')
+  if (encoding !== undefined && encoding !== 'identity')
+    throw new Fault('input_too_large', 'Compressed bodies are not taken.')
   if (Number(c.req.header('content-length') ?? 0) > MOST_BYTES) throw tooLarge()
   const chunks: Uint8Array[] = []
   let size = 0
@@ -84,7 +91,10 @@ function checked<S extends z.ZodType>(schema: S, value: unknown, root: string): 
   const errors = read.error.issues.flatMap((issue): FieldError[] => {
     const path = issue.path.map(String)
     if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({ path: root + pointer([...path, key]), message: 'is not a field of this request' }))
+      return issue.keys.map((key) => ({
+        path: root + pointer([...path, key]),
+        message: 'is not a field of this request',
+      }))
     return [{ path: root + pointer(path), message: issue.message }]
   })
   throw new Fault('invalid_request', undefined, { errors })
@@ -94,7 +104,11 @@ export const invalid = (path: string, message: string): Fault =>
   new Fault('invalid_request', undefined, { errors: [{ path, message }] })
 
 /** A page of a list: its cursor works for this caller, this list and these filters only. */
-export function pageOf(c: Ctx, door: Door, query: { readonly limit?: string | undefined; readonly cursor?: string | undefined }) {
+export function pageOf(
+  c: Ctx,
+  door: Door,
+  query: { readonly limit?: string | undefined; readonly cursor?: string | undefined },
+) {
   const { limit, cursor, ...filters } = query
   const { actor } = c.get('caller')
   const seer = actor.kind === 'end_user' ? actor.user : ''

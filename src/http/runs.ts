@@ -65,7 +65,10 @@ export function runRoutes(app: Hono<Env>, parts: Parts): void {
       const canceled = await runtime.cancel(actor, run, actor.kind === 'operator' ? 'operator' : 'user', ifMatch(c))
       const { done: actions } = await reads.run(actor, run)
       const { version, status, cancel } = canceled
-      return { status: 200, body: { id: run, version, status, cancel_cause: cancel, actions: actions.map(views.action) } }
+      return {
+        status: 200,
+        body: { id: run, version, status, cancel_cause: cancel, actions: actions.map(views.action) },
+      }
     })
     c.header('etag', etag((done.body as { readonly version: number }).version))
     return c.json(done.body, done.status)

@@ -55,7 +55,12 @@ export async function createHttpServer(runtime: Runtime, options: HttpOptions): 
   const server = createAdaptorServer({
     fetch: app.fetch,
     overrideGlobalObjects: false,
-    serverOptions: { maxHeaderSize: HEADER_BYTES, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+    serverOptions: {
+      maxHeaderSize: HEADER_BYTES,
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
   }) as Server
   const silent = silentSockets(server)
   const host = options.host ?? '127.0.0.1'
@@ -94,7 +99,9 @@ function silentSockets(server: Server): () => readonly Socket[] {
 
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'EADDRINUSE' ? new Fault('port_in_use') : error))
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(error.code === 'EADDRINUSE' ? new Fault('port_in_use') : error),
+    )
     server.listen(port, host, () => resolve())
   })
 }

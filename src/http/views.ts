@@ -16,7 +16,9 @@ const time = (ms: number | null): string | null => (ms === null ? null : new Dat
 export function cents(micro: number): string {
   const sign = micro < 0 ? '-' : ''
   const size = Math.abs(micro)
-  const fraction = String(size % MICROCENTS).padStart(6, '0').replace(/0+$/, '')
+  const fraction = String(size % MICROCENTS)
+    .padStart(6, '0')
+    .replace(/0+$/, '')
   return `${sign}${Math.floor(size / MICROCENTS)}${fraction === '' ? '' : `.${fraction}`}`
 }
 

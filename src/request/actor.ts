@@ -23,7 +23,12 @@ export function actorFrom(claims: Claims): Actor {
 }
 
 export const scopeOf = (actor: Actor): Scope =>
-  Object.freeze({ tenant: actor.tenant, environment: actor.environment, user: actor.user, subject: actor.subject }) as Scope
+  Object.freeze({
+    tenant: actor.tenant,
+    environment: actor.environment,
+    user: actor.user,
+    subject: actor.subject,
+  }) as Scope
 
 /** The actor of a run: who asked for it, with the rights that the credential had then. */
 export function actorOfRun(run: {

@@ -3,7 +3,13 @@ import { createHash } from 'node:crypto'
 import type { Db } from '../db/port.ts'
 import type { Id } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
-import { type CredentialByHashRow, credentialByHash, insertCredential, liveCredential, revokeCredential } from './credential.sql.ts'
+import {
+  type CredentialByHashRow,
+  credentialByHash,
+  insertCredential,
+  liveCredential,
+  revokeCredential,
+} from './credential.sql.ts'
 
 export type KeyKind = 'service' | 'operator'
 
@@ -43,6 +49,7 @@ export function credentialStore(db: Db): CredentialStore {
       return { ...row, kind: row.kind as KeyKind }
     },
     isLive: async (tenant, id) => (await db.call(liveCredential, { tenant, id })).length > 0,
-    revoke: async ({ tenant, environment }, id) => (await db.call(revokeCredential, { tenant, environment, id })).length > 0,
+    revoke: async ({ tenant, environment }, id) =>
+      (await db.call(revokeCredential, { tenant, environment, id })).length > 0,
   }
 }

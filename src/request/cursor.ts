@@ -22,4 +22,7 @@ export function readCursor(secret: string, bound: readonly string[], cursor: str
 }
 
 const mac = (secret: string, bound: readonly string[], after: string): Buffer =>
-  createHmac('sha256', secret).update(JSON.stringify(['cursor.v1', ...bound, after])).digest().subarray(0, MAC_BYTES)
+  createHmac('sha256', secret)
+    .update(JSON.stringify(['cursor.v1', ...bound, after]))
+    .digest()
+    .subarray(0, MAC_BYTES)

@@ -54,12 +54,14 @@ const LONGEST_HEADER = 8_192
 
 /** @throws Fault `invalid_definition` for a secret that could be guessed. */
 export function openDoor(parts: Parts, secret: string): Door {
-  if (secret.length < LEAST_SECRET) throw new Fault('invalid_definition', `The secret of the server has at least ${LEAST_SECRET} characters.`)
+  if (secret.length < LEAST_SECRET)
+    throw new Fault('invalid_definition', `The secret of the server has at least ${LEAST_SECRET} characters.`)
   const tokenKey = createHmac('sha256', secret).update('token.v1').digest()
   const cursorKey = createHmac('sha256', secret).update('cursor.v1').digest('hex')
   return {
     async authenticate(header) {
-      const given = header !== undefined && header.length <= LONGEST_HEADER ? /^Bearer +(\S+)$/i.exec(header)?.[1] : undefined
+      const given =
+        header !== undefined && header.length <= LONGEST_HEADER ? /^Bearer +(\S+)$/i.exec(header)?.[1] : undefined
       if (given === undefined) throw new Fault('unauthenticated')
       return KEY.test(given) ? byKey(parts, given) : byToken(parts, tokenKey, given)
     },
@@ -80,7 +82,9 @@ export function openDoor(parts: Parts, secret: string): Door {
       read(bound, cursor) {
         const after = readCursor(cursorKey, bound, cursor)
         if (after !== null) return after
-        throw new Fault('invalid_request', undefined, { errors: [{ path: '/cursor', message: 'is not a cursor of this list' }] })
+        throw new Fault('invalid_request', undefined, {
+          errors: [{ path: '/cursor', message: 'is not a cursor of this list' }],
+        })
       },
     },
   }
@@ -101,7 +105,11 @@ async function byToken({ credentials, clock }: Parts, key: Uint8Array, token: st
   return { actor, id: `user:${actor.user}`, key: credential }
 }
 
-async function verified(key: Uint8Array, token: string, currentDate: Date): Promise<Readonly<Record<string, unknown>> | null> {
+async function verified(
+  key: Uint8Array,
+  token: string,
+  currentDate: Date,
+): Promise<Readonly<Record<string, unknown>> | null> {
   try {
     const { payload } = await jwtVerify(token, key, {
       algorithms: ['HS256'],

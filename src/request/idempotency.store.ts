@@ -30,17 +30,24 @@ export interface IdempotencyStore {
   release(scope: Scope, claim: KeyClaim): Promise<void>
 }
 
-/** How long an answer is kept; printed in docs/http.md. */
+/** How long an answer is kept; told in docs/http.md. */
 const KEEP_MS = 24 * 3_600_000
 /** A request that has not answered for this long has died: no statement of ours may take longer than 10 s. */
 const STALE_MS = 30_000
 
 export function idempotencyStore(db: Db, sealer: Sealer): IdempotencyStore {
-  const keyOf = (scope: Scope, { caller, key, token }: KeyClaim) => ({ tenant: scope.tenant, environment: scope.environment, caller, key, token })
+  const keyOf = (scope: Scope, { caller, key, token }: KeyClaim) => ({
+    tenant: scope.tenant,
+    environment: scope.environment,
+    caller,
+    key,
+    token,
+  })
   return {
     async claim(scope, claim) {
       const times = { keepMs: KEEP_MS, staleMs: STALE_MS }
-      const take = () => db.write(scope, claimKey, { ...claim, ...times, tenant: scope.tenant, environment: scope.environment })
+      const take = () =>
+        db.write(scope, claimKey, { ...claim, ...times, tenant: scope.tenant, environment: scope.environment })
       let [row] = await take()
       if (row?.expired) {
         await db.write(scope, forgetKeys, { tenant: scope.tenant })

@@ -38,15 +38,25 @@ export interface MessageView {
 export interface SessionStore {
   get(scope: Scope, user: string, session: SessionId): Promise<SessionView | null>
   /** Newest first, before the id `after`. */
-  list(scope: Scope, filter: { readonly user: string; readonly agent: string; readonly after: string; readonly limit: number }): Promise<readonly Omit<SessionView, 'head'>[]>
+  list(
+    scope: Scope,
+    filter: { readonly user: string; readonly agent: string; readonly after: string; readonly limit: number },
+  ): Promise<readonly Omit<SessionView, 'head'>[]>
   /** Oldest first, after the place of the last one seen. */
-  messages(scope: Scope, session: SessionId, page: { readonly generation: number; readonly seq: number; readonly limit: number }): Promise<readonly MessageView[]>
+  messages(
+    scope: Scope,
+    session: SessionId,
+    page: { readonly generation: number; readonly seq: number; readonly limit: number },
+  ): Promise<readonly MessageView[]>
   /** The new version; null when it was closed before or is at another version. */
   close(scope: Scope, session: SessionId, version: number | null): Promise<number | null>
 }
 
 export function sessionStore(db: Db, sealer: Sealer): SessionStore {
-  const textOf = (tenant: string, row: { readonly body: Uint8Array; readonly hash: string; readonly run: string }): string => {
+  const textOf = (
+    tenant: string,
+    row: { readonly body: Uint8Array; readonly hash: string; readonly run: string },
+  ): string => {
     const plain = Buffer.from(sealer.open(tenant, row.body))
     const hash = createHash('sha256').update(plain).digest('hex')
     if (hash !== row.hash) throw new Fault('content_damaged', `A message of run ${row.run} does not match its hash.`)

@@ -64,7 +64,13 @@ export function deltas(parts: { readonly events: EventStore; readonly hub: Hub; 
       if (attempt !== before && partial.text !== '') continue
       const text = partial.text.slice(one.written)
       if (text === '' || attempt.number === one.fenced) return
-      const piece = { run: run.key.run, generation: attempt.generation, epoch: run.epoch, step: attempt.step, attempt: attempt.number }
+      const piece = {
+        run: run.key.run,
+        generation: attempt.generation,
+        epoch: run.epoch,
+        step: attempt.step,
+        attempt: attempt.number,
+      }
       const from = firstPiece(attempt.number)
       if (one.pieces === 0) await events.drop(run.key, run.key.run, from)
       const stored = await events.put(run.key, { ...piece, seq: from + one.pieces, offset: one.written, text })
@@ -87,7 +93,10 @@ export function deltas(parts: { readonly events: EventStore; readonly hub: Hub; 
     said(run, attempt, delta) {
       const one = of(run)
       const number = attemptNumber(run.epoch, attempt)
-      const next = number === one.fenced ? null : said(one.partial, { generation: run.generation, step: run.step + 1, number }, delta)
+      const next =
+        number === one.fenced
+          ? null
+          : said(one.partial, { generation: run.generation, step: run.step + 1, number }, delta)
       if (!next) {
         late += 1
         return
@@ -95,7 +104,9 @@ export function deltas(parts: { readonly events: EventStore; readonly hub: Hub; 
       if (next.attempt !== one.partial.attempt) Object.assign(one, { run, written: 0, pieces: 0 })
       one.partial = next
       // what was not written is lost for readers of other processes, and the message will replace it
-      one.flushing ??= flush(one).catch(() => {}).finally(() => (one.flushing = null))
+      one.flushing ??= flush(one)
+        .catch(() => {})
+        .finally(() => (one.flushing = null))
       hub.notify(run.key.run, 'said')
     },
     committed(run) {
@@ -115,7 +126,7 @@ export function deltas(parts: { readonly events: EventStore; readonly hub: Hub; 
     },
     dropped: () => late,
     async rest() {
-      await Promise.all([...speaking.values()].map((one) => one.flushing))
+      await Promise.all([...speaking.values()].flatMap((one) => one.flushing ?? []))
     },
   }
 }

@@ -45,7 +45,11 @@ export interface NewPiece extends Piece {
 export interface EventStore {
   tail(scope: Walls, request: TailRequest): Promise<Tail>
   /** Texts of answers that people may see, by their sequence in the run. */
-  texts(scope: Walls, run: string, seqs: readonly number[]): Promise<ReadonlyMap<number, { readonly text: string; readonly partial: boolean }>>
+  texts(
+    scope: Walls,
+    run: string,
+    seqs: readonly number[],
+  ): Promise<ReadonlyMap<number, { readonly text: string; readonly partial: boolean }>>
   /** False when the attempt may not speak any more. */
   put(scope: Walls, piece: NewPiece): Promise<boolean>
   /** Removes the pieces of a run up to a place. */
@@ -66,8 +70,15 @@ export function eventStore(db: Db, sealer: Sealer): EventStore {
         const { seq, step, attempt, at } = row
         if (row.kind === 'state') state = { last: seq, status: row.type }
         else if (row.body === null) continue
-        else if (row.kind === 'event') events.push({ seq, at, type: row.type as EventType, body: open(scope, row.body) })
-        else pieces.push({ seq, step, attempt, ...open<{ readonly offset: number; readonly text: string }>(scope, row.body) })
+        else if (row.kind === 'event')
+          events.push({ seq, at, type: row.type as EventType, body: open(scope, row.body) })
+        else
+          pieces.push({
+            seq,
+            step,
+            attempt,
+            ...open<{ readonly offset: number; readonly text: string }>(scope, row.body),
+          })
       }
       return { events, pieces, state }
     },
@@ -85,7 +96,16 @@ export function eventStore(db: Db, sealer: Sealer): EventStore {
     },
     async put(scope, { run, seq, step, attempt, generation, epoch, offset, text }) {
       const body = sealer.seal(scope.tenant, Buffer.from(JSON.stringify({ offset, text })))
-      const rows = await db.write(scope, putPiece, { tenant: scope.tenant, run, seq, step, attempt, generation, epoch, body })
+      const rows = await db.write(scope, putPiece, {
+        tenant: scope.tenant,
+        run,
+        seq,
+        step,
+        attempt,
+        generation,
+        epoch,
+        body,
+      })
       return rows.length > 0
     },
     async drop(scope, run, below) {

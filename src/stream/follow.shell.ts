@@ -18,7 +18,14 @@ export type StreamItem =
   | EventItem
   /** What was shown of an earlier attempt of this step is void (K3). */
   | { readonly kind: 'attempt_opened'; readonly after: number; readonly step: number; readonly attempt: number }
-  | { readonly kind: 'delta'; readonly after: number; readonly step: number; readonly attempt: number; readonly offset: number; readonly text: string }
+  | {
+      readonly kind: 'delta'
+      readonly after: number
+      readonly step: number
+      readonly attempt: number
+      readonly offset: number
+      readonly text: string
+    }
 
 export interface Following {
   readonly events: EventStore
@@ -47,34 +54,46 @@ interface Place {
   piece: number
 }
 
+interface Reader {
+  /** The last durable event that was given out. */
+  after: number
+  isOver: boolean
+  readonly place: Place
+}
+
 /** Ends after the last event of an ended run, or when `signal` aborts. */
 export async function* follow(parts: Following, scope: Scope, request: FollowRequest): AsyncGenerator<StreamItem> {
-  const { hub, deltas, events } = parts
-  const { run, signal, operator } = request
-  const place: Place = { step: 0, attempt: 0, offset: 0, piece: 0 }
-  let after = request.after
-  const ear = listen(hub, run, signal)
+  const { run, signal } = request
+  const reader: Reader = { after: request.after, isOver: false, place: { step: 0, attempt: 0, offset: 0, piece: 0 } }
+  const ear = listen(parts.hub, run, signal)
   try {
     while (!signal.aborted) {
-      if (ear.look()) {
-        const tail = await events.tail(scope, { run, after, piece: place.piece, limit: MOST_EVENTS, operator })
-        if (!tail.state) return
-        for (const item of await hydrated(events, scope, run, tail.events)) {
-          after = item.seq
-          yield item
-        }
-        const isWhole = tail.events.length < MOST_EVENTS
-        if (!isWhole) ear.again()
-        if (isWhole && FINAL.has(tail.state.status)) return
-        if (isWhole && !deltas.partial(run)) yield* remote(tail, place, after)
-      }
+      if (ear.look()) yield* stored(parts, scope, { ...request, ear, reader })
+      if (reader.isOver) return
       // a commit that was heard meanwhile comes first: its event belongs before the text that follows it
-      if (!ear.isDue()) yield* local(deltas, run, place, after)
+      if (!ear.isDue()) yield* local(parts.deltas, run, reader)
       await ear.wait(parts.clock, POLL_MS)
     }
   } finally {
     ear.close()
   }
+}
+
+/** What the store holds beyond the reader's place. */
+async function* stored(
+  { events, deltas }: Following,
+  scope: Scope,
+  { run, operator, ear, reader }: FollowRequest & { readonly ear: Ear; readonly reader: Reader },
+): AsyncGenerator<StreamItem> {
+  const { after, place } = reader
+  const tail = await events.tail(scope, { run, after, piece: place.piece, limit: MOST_EVENTS, operator })
+  for (const item of await hydrated(events, scope, run, tail.events)) {
+    reader.after = item.seq
+    yield item
+  }
+  if (tail.events.length === MOST_EVENTS) return ear.again()
+  reader.isOver = tail.state === null || FINAL.has(tail.state.status)
+  if (!reader.isOver && !deltas.partial(run)) yield* remote(tail, reader)
 }
 
 /** The same durable events, once. */
@@ -88,7 +107,7 @@ export async function eventsAfter(
 }
 
 /** The text that this process itself receives from the model. */
-function* local(deltas: Deltas, run: string, place: Place, after: number): Generator<StreamItem> {
+function* local(deltas: Deltas, run: string, { place, after }: Reader): Generator<StreamItem> {
   const partial = deltas.partial(run)
   if (!partial) return
   const { step, number: attempt } = partial.attempt
@@ -100,7 +119,7 @@ function* local(deltas: Deltas, run: string, place: Place, after: number): Gener
 }
 
 /** The text that another process has flushed: only the newest attempt counts. */
-function* remote(tail: Tail, place: Place, after: number): Generator<StreamItem> {
+function* remote(tail: Tail, { place, after }: Reader): Generator<StreamItem> {
   const newest = tail.pieces.at(-1)
   if (!newest) return
   place.piece = newest.seq

@@ -21,7 +21,8 @@ export const NOTHING_SAID: Partial = { attempt: { generation: 0, step: 0, number
 
 /** A step has up to three attempts per claim; the epoch of the claim makes the numbers of a takeover greater. */
 export const ATTEMPTS_PER_EPOCH = 100
-export const attemptNumber = (epoch: number, attempt: number): number => epoch * ATTEMPTS_PER_EPOCH + Math.min(attempt, ATTEMPTS_PER_EPOCH - 1)
+export const attemptNumber = (epoch: number, attempt: number): number =>
+  epoch * ATTEMPTS_PER_EPOCH + Math.min(attempt, ATTEMPTS_PER_EPOCH - 1)
 
 /** Below 0 when `a` is older than `b`. */
 function order(a: AttemptOf, b: AttemptOf): number {

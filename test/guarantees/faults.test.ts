@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { FAULTS, type FaultRow } from '../../src/kernel/fault.ts'
 
 const PAGE = new URL('../../docs/faults.md', import.meta.url)
-const rows = Object.entries(FAULTS) as [string, FaultRow][]
+const rows = Object.entries<FaultRow>(FAULTS)
 
 const page = (): string =>
   [
@@ -27,7 +27,8 @@ it('N1 every fault has a cause and a next step, and the page lists them all', ()
   if (process.env['UPDATE_DOCS']) writeFileSync(PAGE, page())
   for (const [code, row] of rows) {
     expect(code).toMatch(/^[a-z][a-z_]+$/)
-    for (const sentence of [row.cause, row.next]) expect({ code, sentence }).toEqual({ code, sentence: expect.stringMatching(/^[A-Z].+[.`]$/) })
+    for (const sentence of [row.cause, row.next])
+      expect({ code, sentence }).toEqual({ code, sentence: expect.stringMatching(/^[A-Z].+[.`]$/) })
     expect(row.http).toBeGreaterThanOrEqual(400)
   }
   expect(readFileSync(PAGE, 'utf8'), 'stale: UPDATE_DOCS=1 npx vitest run test/guarantees/faults.test.ts').toBe(page())

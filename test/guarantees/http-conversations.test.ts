@@ -1,6 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scripted } from '../../src/testing/scripted.ts'
-import { agentOf, ended, ENGINES, openPlane, openStore, person, type Person, type Plane, type Store, until } from '../setup/plane.ts'
+import {
+  agentOf,
+  ended,
+  ENGINES,
+  openPlane,
+  openStore,
+  person,
+  type Person,
+  type Plane,
+  type Store,
+  until,
+  type Body,
+} from '../setup/plane.ts'
 
 /** A model that waits until a test lets it speak. */
 function gate() {
@@ -8,9 +20,14 @@ function gate() {
   let opened = new Promise<void>((resolve) => (open = resolve))
   return {
     pass: (signal: AbortSignal) =>
-      Promise.race([opened, new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))]),
+      Promise.race([
+        opened,
+        new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+      ]),
     open: () => open(),
-    shut: () => (opened = new Promise<void>((resolve) => (open = resolve))),
+    shut() {
+      opened = new Promise<void>((resolve) => (open = resolve))
+    },
   }
 }
 
@@ -65,14 +82,18 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
     const { items } = (await ann.get(`${path}/messages`)).body
     const parent = items.at(-1).id
     const tabs = [ann, person(two.url, ann.bearer)]
-    const answers = await Promise.all(tabs.map((tab, i) => tab.post(`${path}/messages`, { body: { text: `tab ${i}`, parent_message_id: parent } })))
+    const answers = await Promise.all(
+      tabs.map((tab, i) => tab.post(`${path}/messages`, { body: { text: `tab ${i}`, parent_message_id: parent } })),
+    )
     expect(answers.map((a) => a.status).sort()).toEqual([201, 412])
     const lost = answers.find((a) => a.status === 412)
     const won = answers.find((a) => a.status === 201)
     expect(lost?.body).toMatchObject({ code: 'precondition_failed', current_version: won?.body.conversation_version })
     expect(won?.headers.get('etag')).toBe(`"v${won?.body.conversation_version}"`)
     await ended(ann, won?.body.id)
-    const texts = (await ann.get(`${path}/messages`)).body.items.filter((m: any) => m.role === 'user').map((m: any) => m.text)
+    const texts = (await ann.get(`${path}/messages`)).body.items
+      .filter((m: Body) => m.role === 'user')
+      .map((m: Body) => m.text)
     expect(texts).toHaveLength(2)
   })
 
@@ -93,12 +114,18 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
     asked.length = 0
     const { path, version } = await talkWith('queue')
     const first = await ann.post(`${path}/messages`, { version, body: { text: 'price?' } })
-    await until(async () => asked.length, (n) => n > 0)
-    const second = await ann.post(`${path}/messages`, { version: first.body.conversation_version, body: { text: 'delivery?' } })
+    await until(
+      async () => asked.length,
+      (n) => n > 0,
+    )
+    const second = await ann.post(`${path}/messages`, {
+      version: first.body.conversation_version,
+      body: { text: 'delivery?' },
+    })
     expect(second.status).toBe(201)
     const talk = (await ann.get(path)).body
     expect(talk).toMatchObject({ state: 'planning' })
-    expect(talk.active_runs.map((r: any) => r.id)).toEqual([first.body.id, second.body.id])
+    expect(talk.active_runs.map((r: Body) => r.id)).toEqual([first.body.id, second.body.id])
     held.open()
     await ended(ann, second.body.id)
     expect(asked).toEqual([['user: price?'], ['user: price?', 'assistant: Answer 1.', 'user: delivery?']])
@@ -109,12 +136,18 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
     asked.length = 0
     const { path, version } = await talkWith('replace')
     const first = await ann.post(`${path}/messages`, { version, body: { text: 'price?' } })
-    await until(async () => asked.length, (n) => n > 0)
-    const second = await ann.post(`${path}/messages`, { version: first.body.conversation_version, body: { text: 'delivery?' } })
+    await until(
+      async () => asked.length,
+      (n) => n > 0,
+    )
+    const second = await ann.post(`${path}/messages`, {
+      version: first.body.conversation_version,
+      body: { text: 'delivery?' },
+    })
     expect(await ended(ann, first.body.id)).toMatchObject({ status: 'canceled', end_reason: 'superseded' })
     held.open()
     expect(await ended(ann, second.body.id)).toMatchObject({ status: 'succeeded' })
-    const said = (await ann.get(`${path}/messages`)).body.items.map((m: any) => m.text)
+    const said = (await ann.get(`${path}/messages`)).body.items.map((m: Body) => m.text)
     expect(said.filter((text: string) => text.startsWith('Answer'))).toHaveLength(1)
     expect(said.slice(0, 2)).toEqual(['price?', 'delivery?'])
   })
@@ -137,27 +170,40 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
     held.shut()
     asked.length = 0
     const made = await ann.post('/v1/runs', { body: { agent: 'queue', text: 'tell me everything' } })
-    await until(async () => asked.length, (n) => n > 0)
+    await until(
+      async () => asked.length,
+      (n) => n > 0,
+    )
     const stale = await ann.post(`/v1/runs/${made.body.id}/cancel`, { version: 999 })
     expect(stale).toMatchObject({ status: 412, body: { current_version: expect.any(Number) } })
     // through the other server, whose process drives nothing
-    const canceled = await person(two.url, ann.bearer).post(`/v1/runs/${made.body.id}/cancel`, { key: `cancel-${engine}` })
+    const canceled = await person(two.url, ann.bearer).post(`/v1/runs/${made.body.id}/cancel`, {
+      key: `cancel-${engine}`,
+    })
     expect(canceled).toMatchObject({ status: 200, body: { id: made.body.id, cancel_cause: 'user', actions: [] } })
     const run = await ended(ann, made.body.id)
     expect(run).toMatchObject({ status: 'canceled', end_reason: 'user_canceled', cancel_cause: 'user' })
     const again = await ann.post(`/v1/runs/${made.body.id}/cancel`, { key: `cancel-${engine}` })
     expect(again.headers.get('idempotency-replayed')).toBe('true')
     expect(again.body).toEqual(canceled.body)
-    expect(await ann.post(`/v1/runs/${made.body.id}/cancel`)).toMatchObject({ status: 409, body: { code: 'refused_transition', run_id: made.body.id } })
+    expect(await ann.post(`/v1/runs/${made.body.id}/cancel`)).toMatchObject({
+      status: 409,
+      body: { code: 'refused_transition', run_id: made.body.id },
+    })
     held.open()
   })
 
   it('A12 a closed conversation takes nothing more, and what it holds stays readable', async () => {
     const { path, version } = await talkWith('echo')
-    expect(await ann.post(`${path}/close`, { version: 9 })).toMatchObject({ status: 412, body: { current_version: version } })
+    expect(await ann.post(`${path}/close`, { version: 9 })).toMatchObject({
+      status: 412,
+      body: { current_version: version },
+    })
     const closed = await ann.post(`${path}/close`, { version })
     expect(closed).toMatchObject({ status: 200, body: { state: 'terminated', closed_at: expect.any(String) } })
-    expect(await ann.post(`${path}/messages`, { version: closed.body.version, body: { text: 'more' } })).toMatchObject({ status: 409 })
+    expect(await ann.post(`${path}/messages`, { version: closed.body.version, body: { text: 'more' } })).toMatchObject({
+      status: 409,
+    })
     expect(await ann.post(`${path}/close`)).toMatchObject({ status: 409 })
     expect((await ann.get(path)).body.state).toBe('terminated')
   })
@@ -165,14 +211,14 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
   it('A3 lists go on by a cursor that works for its caller, list and filters only', async () => {
     const cleo = await one.user(`cleo-${engine}`)
     for (let i = 0; i < 5; i++) await cleo.post('/v1/runs', { body: { agent: 'echo', text: `message ${i}` } })
-    const all = (await cleo.get('/v1/runs')).body.items.map((r: any) => r.id)
+    const all = (await cleo.get('/v1/runs')).body.items.map((r: Body) => r.id)
     expect(all).toHaveLength(5)
     const pages: string[] = []
     let cursor: string | null = ''
     while (cursor !== null) {
-      const page: any = await cleo.get(`/v1/runs?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
+      const page: Body = await cleo.get(`/v1/runs?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
       expect(page.status).toBe(200)
-      pages.push(...page.body.items.map((r: any) => r.id))
+      pages.push(...page.body.items.map((r: Body) => r.id))
       cursor = page.body.next_cursor
     }
     expect(pages).toEqual(all)
@@ -186,7 +232,8 @@ describe.each(ENGINES)('conversations over HTTP on the %s store', (engine) => {
       await (await one.user(`cleo-${engine}`, 'globex')).get(`/v1/runs?limit=2&cursor=${next}`),
       await (await one.service()).get(`/v1/runs?limit=2&cursor=${next}`),
     ]
-    for (const { status, body } of refused) expect({ status, path: body.errors?.[0].path }).toEqual({ status: 400, path: '/cursor' })
+    for (const { status, body } of refused)
+      expect({ status, path: body.errors?.[0].path }).toEqual({ status: 400, path: '/cursor' })
     const conversations = await cleo.get('/v1/conversations?limit=3&agent=echo')
     expect(conversations.body.items).toHaveLength(3)
     expect((await cleo.get('/v1/runs?status=failed')).body.items).toEqual([])

@@ -7,7 +7,19 @@ import type { Model } from '../../src/model/port.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
 import { durable, type Heard, type Listener, listenTo } from '../setup/listen.ts'
-import { agentOf, ended, ENGINES, openPlane, openStore, type Person, person, type Plane, SECRET, type Store, until } from '../setup/plane.ts'
+import {
+  agentOf,
+  ended,
+  ENGINES,
+  openPlane,
+  openStore,
+  type Person,
+  person,
+  type Plane,
+  SECRET,
+  type Store,
+  until,
+} from '../setup/plane.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 
 const LONG = 'All of this is said in small pieces, so that whoever listens hears more than one of them.'
@@ -21,7 +33,12 @@ describe.each(ENGINES)('event streams on the %s store', (engine) => {
   beforeAll(async () => {
     store = await openStore(engine)
     const look = tool('stock.look@1', {
-      input: { type: 'object', properties: { page: { type: 'integer' } }, required: ['page'], additionalProperties: false },
+      input: {
+        type: 'object',
+        properties: { page: { type: 'integer' } },
+        required: ['page'],
+        additionalProperties: false,
+      },
       effect: 'read',
       run: () => ({ items: [] }),
     })
@@ -33,7 +50,12 @@ describe.each(ENGINES)('event streams on the %s store', (engine) => {
       async pause(signal) {
         turns += 1
         if (turns < 4) return
-        await Promise.race([wait, new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }))])
+        await Promise.race([
+          wait,
+          new Promise((_, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
+          ),
+        ])
       },
     })
     const budget = { steps: 20, toolCalls: 20, tokens: 200_000, costCents: 5_000, seconds: 300 }
@@ -49,7 +71,8 @@ describe.each(ENGINES)('event streams on the %s store', (engine) => {
     await store?.close()
   })
 
-  const talk = async (agent: string): Promise<string> => (await ann.post('/v1/runs', { body: { agent, text: 'go' } })).body.id
+  const talk = async (agent: string): Promise<string> =>
+    (await ann.post('/v1/runs', { body: { agent, text: 'go' } })).body.id
 
   it('K4 twenty events: dropped in the middle and resumed, each durable event comes once (BR-137)', async () => {
     const run = await talk('busy')
@@ -77,7 +100,8 @@ describe.each(ENGINES)('event streams on the %s store', (engine) => {
 
     const both = await Promise.all([1, 2].map(() => listenTo(plane.url, ann, `/v1/runs/${run}/events`)))
     await Promise.all(both.map((one) => one.over))
-    for (const one of both) expect(one.heard.filter((h) => h.id !== undefined)).toEqual(whole.heard.filter((h) => h.id !== undefined))
+    for (const one of both)
+      expect(one.heard.filter((h) => h.id !== undefined)).toEqual(whole.heard.filter((h) => h.id !== undefined))
 
     const end = await listenTo(plane.url, ann, `/v1/runs/${run}/events`, { 'last-event-id': String(ids.at(-1)) })
     expect(end.status).toBe(204)
@@ -93,7 +117,10 @@ describe.each(ENGINES)('event streams on the %s store', (engine) => {
     expect(opened).toMatchObject({ id: undefined, data: { after: 1, step: 1 } })
     const delta = await first.next((h) => h.event === 'delta')
     expect(delta).toMatchObject({ id: undefined, data: { after: 1, step: 1, attempt: opened.data.attempt, offset: 0 } })
-    const heardSoFar = first.heard.filter((h) => h.event === 'delta').map((h) => h.data.text).join('')
+    const heardSoFar = first.heard
+      .filter((h) => h.event === 'delta')
+      .map((h) => h.data.text)
+      .join('')
     expect(LONG.startsWith(heardSoFar)).toBe(true)
     const second = await listenTo(plane.url, ann, `/v1/runs/${run}/events`)
     const snapshot = await second.next((h) => h.event === 'delta')
@@ -119,7 +146,11 @@ describe.each(ENGINES)('event streams on the %s store', (engine) => {
     const who = await idle.user('ann')
     const made = await who.post('/v1/runs', { body: { agent: 'idle', text: 'later' } })
     const path = `/v1/runs/${made.body.id}/events`
-    const inside = [await listenTo(idle.url, who, path), await listenTo(idle.url, who, path), await listenTo(idle.url, who, path)]
+    const inside = [
+      await listenTo(idle.url, who, path),
+      await listenTo(idle.url, who, path),
+      await listenTo(idle.url, who, path),
+    ]
     expect(inside.map((one) => one.status)).toEqual([200, 200, 200])
     const refused = await who.get(path, { accept: 'text/event-stream' })
     expect(refused).toMatchObject({ status: 503, body: { code: 'stream_limit', retryable: true } })
@@ -154,13 +185,22 @@ const flood = (pace: (turn: number) => Promise<unknown>): Model => ({
     const turn = request.messages.filter((m) => m.role === 'assistant').length
     await pace(turn)
     for (let i = 0; i < 10; i++) yield { kind: 'text', delta: 'x'.repeat(FLOOD_BYTES / 10) }
-    if (turn < FLOOD_TURNS) yield { kind: 'call', key: '0', call: { id: '0', name: request.tools[0]?.name ?? '', arguments: `{"page":${turn}}` } }
+    if (turn < FLOOD_TURNS)
+      yield {
+        kind: 'call',
+        key: '0',
+        call: { id: '0', name: request.tools[0]?.name ?? '', arguments: `{"page":${turn}}` },
+      }
     yield { kind: 'finish', reason: turn < FLOOD_TURNS ? 'tool_calls' : 'stop' }
     yield { kind: 'usage', usage: { input: 10, output: 10 } }
   },
 })
 
-const joined = (heard: readonly Heard[]): string => heard.filter((h) => h.event === 'delta').map((h) => h.data.text).join('')
+const joined = (heard: readonly Heard[]): string =>
+  heard
+    .filter((h) => h.event === 'delta')
+    .map((h) => h.data.text)
+    .join('')
 
 describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another process drives', () => {
   let store: Store
@@ -170,11 +210,19 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
   const told: string[] = []
   beforeAll(async () => {
     store = await openStore('postgres')
-    plane = await openPlane({ db: store.db, agents: [agentOf('told', { model: scripted(() => ({ text: '' })) })], worker: false })
+    plane = await openPlane({
+      db: store.db,
+      agents: [agentOf('told', { model: scripted(() => ({ text: '' })) })],
+      worker: false,
+    })
     ann = await plane.user('ann')
     const file = fileURLToPath(new URL('../setup/speaking.worker.ts', import.meta.url))
-    child = fork(file, { execArgv: ['--import', 'tsx'], env: { ...process.env, WORKER_DB: store.url }, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-    child.on('message', (message) => told.push(String(message)))
+    child = fork(file, {
+      execArgv: ['--import', 'tsx'],
+      env: { ...process.env, WORKER_DB: store.url },
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    child.on('message', (message) => told.push(message as string))
     await until(async () => told.includes('ready'), Boolean)
   })
   afterAll(async () => {
@@ -186,7 +234,11 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
     await store?.close()
   })
   const tell = (order: object): boolean => child.send(order)
-  const asked = async (times: number): Promise<unknown> => until(async () => told.filter((t) => t === 'asked').length, (n) => n >= times)
+  const asked = async (times: number): Promise<unknown> =>
+    until(
+      async () => told.filter((t) => t === 'asked').length,
+      (n) => n >= times,
+    )
 
   it('K4 pieces of an answer cross from the process of the worker to that of the server', async () => {
     told.length = 0
@@ -226,13 +278,19 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
     const written = await store.admin('select count(*)::int as n from plimsoll.delta where run_id = $1', [run])
     expect(written[0]?.n).toBe(1)
     // the run goes on under the new epoch: a new attempt opens, and the text starts anew
-    await store.admin(`update plimsoll.run set status = 'queued', worker_id = null, due_at = now() where id = $1`, [run])
+    await store.admin(`update plimsoll.run set status = 'queued', worker_id = null, due_at = now() where id = $1`, [
+      run,
+    ])
     tell({ end: true })
     await asked(2)
     tell({ say: 'Hello' })
     const opened = await listener.next((h) => h.event === 'attempt_opened')
     expect(opened.data).toMatchObject({ step: 1 })
-    expect((await listener.next((h) => h.event === 'delta')).data).toMatchObject({ offset: 0, text: 'Hello', attempt: opened.data.attempt })
+    expect((await listener.next((h) => h.event === 'delta')).data).toMatchObject({
+      offset: 0,
+      text: 'Hello',
+      attempt: opened.data.attempt,
+    })
     tell({ end: true })
     expect((await listener.next((h) => h.event === 'run_ended')).data).toMatchObject({ text: 'Hello' })
     expect(joined(listener.heard)).toBe('HeHello')
@@ -240,28 +298,46 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
 
   it('K4 a client that does not read is disconnected and slows nobody', async () => {
     const look = tool('stock.look@1', {
-      input: { type: 'object', properties: { page: { type: 'integer' } }, required: ['page'], additionalProperties: false },
+      input: {
+        type: 'object',
+        properties: { page: { type: 'integer' } },
+        required: ['page'],
+        additionalProperties: false,
+      },
       effect: 'read',
       run: () => ({ items: [] }),
     })
     const budget = { steps: 40, toolCalls: 40, tokens: 1_000_000_000, costCents: 1_000_000, seconds: 300 }
     // the model goes on when the reader that reads has its last turn whole
     let quick: Listener | null = null
-    const pace = (turn: number) => until(async () => (quick ? joined(quick.heard).length : -1), (n) => n >= turn * FLOOD_BYTES)
-    const own = await openPlane({ db: await store.another(), agents: [agentOf('flood', { model: flood(pace), tools: [look], budget })], http: { stallMs: 200 } })
+    const pace = (turn: number) =>
+      until(
+        async () => (quick ? joined(quick.heard).length : -1),
+        (n) => n >= turn * FLOOD_BYTES,
+      )
+    const own = await openPlane({
+      db: await store.another(),
+      agents: [agentOf('flood', { model: flood(pace), tools: [look], budget })],
+      http: { stallMs: 200 },
+    })
     const who = await own.user('ann')
     const run = (await who.post('/v1/runs', { body: { agent: 'flood', text: 'go' } })).body.id
     const { hostname, port } = new URL(own.url)
     const slow = connect(Number(port), hostname)
     const closed = once(slow, 'close')
     slow.on('error', () => {})
-    slow.write(`GET /v1/runs/${run}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${who.bearer}\r\nAccept: text/event-stream\r\n\r\n`)
+    slow.write(
+      `GET /v1/runs/${run}/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${who.bearer}\r\nAccept: text/event-stream\r\n\r\n`,
+    )
     await once(slow, 'readable')
     quick = await listenTo(own.url, who, `/v1/runs/${run}/events`)
     const end = await quick.next((h) => h.event === 'run_ended')
     expect(end.data).toMatchObject({ status: 'succeeded' })
     expect(joined(quick.heard).length).toBeGreaterThan(FLOOD_TURNS * FLOOD_BYTES)
-    await until(async () => own.server.streams(), (n) => n === 0)
+    await until(
+      async () => own.server.streams(),
+      (n) => n === 0,
+    )
     // now it reads, and finds what the buffers of both machines held and then the end of the connection
     let bytes = 0
     let tail = ''
@@ -279,7 +355,11 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
   it('K4 a server that stops ends its streams, and the reader goes on elsewhere where it was', async () => {
     told.length = 0
     const run = (await ann.post('/v1/runs', { body: { agent: 'told', text: 'go' } })).body.id
-    const second = await openPlane({ db: await store.another(), agents: [agentOf('told', { model: scripted(() => ({ text: '' })) })], worker: false })
+    const second = await openPlane({
+      db: await store.another(),
+      agents: [agentOf('told', { model: scripted(() => ({ text: '' })) })],
+      worker: false,
+    })
     const listener = await listenTo(second.url, person(second.url, ann.bearer), `/v1/runs/${run}/events`)
     await asked(1)
     const first = await listener.next((h) => h.id !== undefined)

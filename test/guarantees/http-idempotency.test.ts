@@ -2,7 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { scripted } from '../../src/testing/scripted.ts'
-import { agentOf, ended, ENGINES, openPlane, openStore, person, type Person, type Plane, type Store } from '../setup/plane.ts'
+import {
+  agentOf,
+  ended,
+  ENGINES,
+  openPlane,
+  openStore,
+  person,
+  type Person,
+  type Plane,
+  type Store,
+} from '../setup/plane.ts'
 
 describe.each(ENGINES)('idempotency keys on the %s store', (engine) => {
   let store: Store
@@ -28,7 +38,10 @@ describe.each(ENGINES)('idempotency keys on the %s store', (engine) => {
     const before = await runsOf(ann)
     const first = await ann.post('/v1/runs', { body, key: 'k1' })
     const again = await ann.post('/v1/runs', { body, key: 'k1' })
-    const there = await person(two.url, ann.bearer).post('/v1/runs', { body: '{"text": "hello",\n "agent":"echo"}', key: 'k1' })
+    const there = await person(two.url, ann.bearer).post('/v1/runs', {
+      body: '{"text": "hello",\n "agent":"echo"}',
+      key: 'k1',
+    })
     expect(first.headers.get('idempotency-replayed')).toBeNull()
     for (const answer of [again, there]) {
       expect(answer.status).toBe(201)
@@ -63,7 +76,10 @@ describe.each(ENGINES)('idempotency keys on the %s store', (engine) => {
 
   it('A13 without a key nothing is made; with an odd one neither', async () => {
     const before = await runsOf(ann)
-    expect(await ann.post('/v1/runs', { body, key: null })).toMatchObject({ status: 400, body: { code: 'idempotency_key_missing' } })
+    expect(await ann.post('/v1/runs', { body, key: null })).toMatchObject({
+      status: 400,
+      body: { code: 'idempotency_key_missing' },
+    })
     expect(await ann.post('/v1/runs', { body, key: 'a'.repeat(256) })).toMatchObject({ status: 400 })
     expect(await ann.post('/v1/runs', { body, key: 'two words' })).toMatchObject({ status: 400 })
     expect(await runsOf(ann)).toBe(before)
@@ -72,12 +88,18 @@ describe.each(ENGINES)('idempotency keys on the %s store', (engine) => {
   it('A13 thirty at once with one key over two servers make one run; the rest wait or get its answer', async () => {
     const before = await runsOf(ann)
     const other = person(two.url, ann.bearer)
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => (i % 2 ? ann : other).post('/v1/runs', { body, key: 'k4' })))
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => (i % 2 ? ann : other).post('/v1/runs', { body, key: 'k4' })),
+    )
     const made = answers.filter((a) => a.status === 201)
     expect(new Set(made.map((a) => a.body.id)).size).toBe(1)
     expect(made.filter((a) => a.headers.get('idempotency-replayed') === null)).toHaveLength(1)
     for (const { status, body: problem, headers } of answers.filter((a) => a.status !== 201)) {
-      expect({ status, code: problem.code, retryable: problem.retryable }).toEqual({ status: 409, code: 'idempotency_in_flight', retryable: true })
+      expect({ status, code: problem.code, retryable: problem.retryable }).toEqual({
+        status: 409,
+        code: 'idempotency_in_flight',
+        retryable: true,
+      })
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
     }
     expect(await runsOf(ann)).toBe(before + 1)
@@ -95,10 +117,15 @@ describe.each(ENGINES)('idempotency keys on the %s store', (engine) => {
     // as if the process had died between its claim and its transition
     const dead = `update plimsoll.idempotency set status = null, response = '\\x00', run_id = 'run_dead', created_at = now() - $1::interval where key = 'k6'`
     await store.admin(dead, ['10 seconds'])
-    expect(await ann.post('/v1/runs', { body, key: 'k6' })).toMatchObject({ status: 409, body: { code: 'idempotency_in_flight' } })
+    expect(await ann.post('/v1/runs', { body, key: 'k6' })).toMatchObject({
+      status: 409,
+      body: { code: 'idempotency_in_flight' },
+    })
     await store.admin(dead, ['31 seconds'])
     const before = await runsOf(ann)
-    const takers = await Promise.all([ann, person(two.url, ann.bearer)].map((who) => who.post('/v1/runs', { body, key: 'k6' })))
+    const takers = await Promise.all(
+      [ann, person(two.url, ann.bearer)].map((who) => who.post('/v1/runs', { body, key: 'k6' })),
+    )
     const won = takers.filter((t) => t.status === 201)
     expect(new Set(won.map((t) => t.body.id)).size).toBe(1)
     expect(won[0]?.body.id).not.toBe(first.body.id)
@@ -114,7 +141,9 @@ describe.each(ENGINES)('idempotency keys on the %s store', (engine) => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as { port: number }
-    await expect(openPlane({ db: store.db, agents: [], worker: false, http: { port } })).rejects.toMatchObject({ code: 'port_in_use' })
+    await expect(openPlane({ db: store.db, agents: [], worker: false, http: { port } })).rejects.toMatchObject({
+      code: 'port_in_use',
+    })
     other.close()
   })
 })

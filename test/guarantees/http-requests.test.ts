@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { IncomingMessage } from 'node:http'
+import { connect, Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answers } from '../../src/http/answers.ts'
@@ -17,7 +18,10 @@ let plane: Plane
 let ann: Person
 beforeAll(async () => {
   store = await openStore('embedded')
-  plane = await openPlane({ db: store.db, agents: [agentOf('echo', { model: scripted(() => ({ text: 'I heard you.' })) })] })
+  plane = await openPlane({
+    db: store.db,
+    agents: [agentOf('echo', { model: scripted(() => ({ text: 'I heard you.' })) })],
+  })
   ann = await plane.user('ann')
 })
 afterAll(async () => {
@@ -60,7 +64,16 @@ describe('requests that are not what they should be', () => {
   })
 
   it('I3 what is not one strict JSON value is refused', async () => {
-    const texts = ['{"agent":"echo","text":"a"', '{"agent":"echo","agent":"echo","text":"a"}', '{"agent":"echo","text":"\\u0000"}', '{"agent":"echo","text":"\\ud800"}', '{"__proto__":{},"agent":"echo","text":"a"}', '\ufeff{}', '[[[[', 'undefined']
+    const texts = [
+      '{"agent":"echo","text":"a"',
+      '{"agent":"echo","agent":"echo","text":"a"}',
+      '{"agent":"echo","text":"\\u0000"}',
+      '{"agent":"echo","text":"\\ud800"}',
+      '{"__proto__":{},"agent":"echo","text":"a"}',
+      '\ufeff{}',
+      '[[[[',
+      'undefined',
+    ]
     for (const text of texts) {
       const { status, body } = await ann.post('/v1/runs', { body: text })
       expect({ text, status, code: body.code }).toEqual({ text, status: 400, code: 'invalid_json' })
@@ -72,12 +85,27 @@ describe('requests that are not what they should be', () => {
   it('C4 a message of any script has room for 100 000 characters and no more', async () => {
     const body = (text: string) => ({ body: { agent: 'echo', text } })
     expect((await ann.post('/v1/runs', body('字'.repeat(100_000)))).status).toBe(201)
-    expect(await ann.post('/v1/runs', body('a'.repeat(100_001)))).toMatchObject({ status: 413, body: { code: 'input_too_large' } })
+    expect(await ann.post('/v1/runs', body('a'.repeat(100_001)))).toMatchObject({
+      status: 413,
+      body: { code: 'input_too_large' },
+    })
     expect(await ann.post('/v1/runs', body('a'.repeat(600_000)))).toMatchObject({ status: 413 })
   })
 
   it('I3 unknown query parameters, repeated ones and values out of range are refused', async () => {
-    for (const query of ['limit=0', 'limit=101', 'limit=1e2', 'limit=-1', 'limit=1&limit=2', 'status=done', 'wait_reason=x', 'conversation_id=1', 'cursor=', 'offset=3', 'tenant=globex'])
+    for (const query of [
+      'limit=0',
+      'limit=101',
+      'limit=1e2',
+      'limit=-1',
+      'limit=1&limit=2',
+      'status=done',
+      'wait_reason=x',
+      'conversation_id=1',
+      'cursor=',
+      'offset=3',
+      'tenant=globex',
+    ])
       expect({ query, status: (await ann.get(`/v1/runs?${query}`)).status }).toEqual({ query, status: 400 })
     expect((await ann.get('/v1/runs?limit=100&status=failed')).status).toBe(200)
   })
@@ -85,7 +113,10 @@ describe('requests that are not what they should be', () => {
   it('H1 unknown paths and methods are not found, in the form of every other problem', async () => {
     for (const path of ['/v1/nothing', '/v1/runs/', '/v2/runs', '/v1/Runs', '/'])
       expect(await ann.get(path)).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    const put = await fetch(`${plane.url}/v1/runs`, { method: 'PUT', headers: { authorization: `Bearer ${ann.bearer}` } })
+    const put = await fetch(`${plane.url}/v1/runs`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${ann.bearer}` },
+    })
     expect(put.status).toBe(404)
     expect(put.headers.get('content-type')).toBe('application/problem+json')
     expect(put.headers.get('x-content-type-options')).toBe('nosniff')
@@ -94,9 +125,18 @@ describe('requests that are not what they should be', () => {
 
   it('I3 raw bytes that are no request end without a trace of the inside', async () => {
     const head = `Host: x\r\nAuthorization: Bearer ${ann.bearer}\r\nConnection: close\r\n\r\n`
-    for (const line of ['GET /v1/runs/run_\u00e9 HTTP/1.1', 'GET /v1/runs/../../x HTTP/1.1', 'GET /v1/runs/%ff HTTP/1.1', 'GET /v1/runs/a%00b HTTP/1.1', 'GET \\v1\\runs HTTP/1.1', 'BREW /v1/runs HTTP/1.1'])
+    for (const line of [
+      'GET /v1/runs/run_\u00e9 HTTP/1.1',
+      'GET /v1/runs/../../x HTTP/1.1',
+      'GET /v1/runs/%ff HTTP/1.1',
+      'GET /v1/runs/a%00b HTTP/1.1',
+      'GET \\v1\\runs HTTP/1.1',
+      'BREW /v1/runs HTTP/1.1',
+    ])
       expect(await raw(`${line}\r\n${head}`)).toMatch(/^HTTP\/1\.1 40[04] /)
-    const answer = await raw(`GET /v1/runs HTTP/1.1\r\nHost: x y\r\nAuthorization: Bearer ${ann.bearer}\r\nConnection: close\r\n\r\n`)
+    const answer = await raw(
+      `GET /v1/runs HTTP/1.1\r\nHost: x y\r\nAuthorization: Bearer ${ann.bearer}\r\nConnection: close\r\n\r\n`,
+    )
     expect(answer).not.toMatch(/at .*\.ts|node_modules|Error:/)
     const long = await raw(`GET /v1/runs HTTP/1.1\r\nX-Big: ${'a'.repeat(20_000)}\r\n${head}`)
     expect(long).toMatch(/^HTTP\/1\.1 431 /)
@@ -117,8 +157,17 @@ describe('requests that are not what they should be', () => {
 
 describe('the description of the plane', () => {
   it('I1 names every route and nothing else', async () => {
-    const app = appPlane({ runtime: plane.runtime, door: plane.runtime.door(SECRET), streams: streams(1), stallMs: 1, isDraining: () => false, onError: () => {} })
-    const routes = app.routes.filter((r) => r.path.startsWith('/v1/') && r.method !== 'ALL').map((r) => `${r.method} ${r.path.replace(':id', '{id}')}`)
+    const app = appPlane({
+      runtime: plane.runtime,
+      door: plane.runtime.door(SECRET),
+      streams: streams(1),
+      stallMs: 1,
+      isDraining: () => false,
+      onError: () => {},
+    })
+    const routes = app.routes
+      .filter((r) => r.path.startsWith('/v1/') && r.method !== 'ALL')
+      .map((r) => `${r.method} ${r.path.replace(':id', '{id}')}`)
     expect([...routes].sort()).toEqual(OPERATIONS.map((o) => `${o.method.toUpperCase()} ${o.path}`).sort())
     const described = await (await fetch(`${plane.url}/openapi.json`)).json()
     expect(described).toMatchObject({ openapi: '3.1.0', paths: { '/v1/runs': { get: {}, post: {} } } })
@@ -144,7 +193,11 @@ describe('the description of the plane', () => {
       ['problem', ann.get('/v1/runs/x')],
       ['token', (await plane.service()).post('/v1/tokens', { body: { user: 'x' } })],
     ]
-    for (const [name, answer] of asked) expect({ name, issues: answers[name].safeParse((await answer).body).error?.issues }).toEqual({ name, issues: undefined })
+    for (const [name, answer] of asked)
+      expect({ name, issues: answers[name].safeParse((await answer).body).error?.issues }).toEqual({
+        name,
+        issues: undefined,
+      })
   })
 
   it('P6 health says what is so: alive, ready, and not ready while it drains', async () => {
@@ -157,15 +210,33 @@ describe('the description of the plane', () => {
     expect(await ask('/readyz')).toEqual({ status: 200, body: { status: 'ready' } })
     await own.close()
     await expect(fetch(`${own.url}/readyz`)).rejects.toThrow()
-    const draining = appPlane({ runtime: plane.runtime, door: plane.runtime.door(SECRET), streams: streams(1), stallMs: 1, isDraining: () => true, onError: () => {} })
-    const told = await draining.request('/readyz', {}, { incoming: { url: '/readyz' } })
-    expect({ status: told.status, body: await told.json() }).toEqual({ status: 503, body: { status: 'not_ready', reason: 'draining' } })
+    const draining = appPlane({
+      runtime: plane.runtime,
+      door: plane.runtime.door(SECRET),
+      streams: streams(1),
+      stallMs: 1,
+      isDraining: () => true,
+      onError: () => {},
+    })
+    const told = await draining.request(
+      '/readyz',
+      {},
+      { incoming: Object.assign(new IncomingMessage(new Socket()), { url: '/readyz' }) },
+    )
+    expect({ status: told.status, body: await told.json() }).toEqual({
+      status: 503,
+      body: { status: 'not_ready', reason: 'draining' },
+    })
   })
 
   it('N1 a problem tells callers what they may know: nothing of the inside', async () => {
     const { problemOf } = await import('../../src/http/problem.ts')
     const { Fault } = await import('../../src/kernel/fault.ts')
-    expect(problemOf(new TypeError('secret at /srv/app.ts:1'), '/x').body).toMatchObject({ status: 500, code: 'internal', detail: FAULTS.internal.cause })
+    expect(problemOf(new TypeError('secret at /srv/app.ts:1'), '/x').body).toMatchObject({
+      status: 500,
+      code: 'internal',
+      detail: FAULTS.internal.cause,
+    })
     expect(problemOf(new Fault('store_unavailable', 'host db.internal refused'), '/x')).toMatchObject({
       body: { status: 503, code: 'unavailable', detail: FAULTS.unavailable.cause, retryable: true },
       headers: { 'retry-after': '1' },

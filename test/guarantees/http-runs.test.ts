@@ -1,6 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scripted } from '../../src/testing/scripted.ts'
-import { agentOf, confirmationOf, ended, ENGINES, openPlane, openStore, type Payments, type Plane, refundTool, type Store } from '../setup/plane.ts'
+import {
+  agentOf,
+  confirmationOf,
+  ended,
+  ENGINES,
+  openPlane,
+  openStore,
+  type Payments,
+  type Plane,
+  refundTool,
+  type Store,
+  type Body,
+} from '../setup/plane.ts'
 
 describe.each(ENGINES)('the app plane on the %s store', (engine) => {
   const payments: Payments = { refunds: [], order: 17 }
@@ -8,7 +20,10 @@ describe.each(ENGINES)('the app plane on the %s store', (engine) => {
   let plane: Plane
   beforeAll(async () => {
     store = await openStore(engine)
-    plane = await openPlane({ db: store.db, agents: [agentOf('support', { model: scripted('refund-demo'), tools: [refundTool(payments)] })] })
+    plane = await openPlane({
+      db: store.db,
+      agents: [agentOf('support', { model: scripted('refund-demo'), tools: [refundTool(payments)] })],
+    })
   })
   afterAll(async () => {
     await plane?.close()
@@ -34,9 +49,16 @@ describe.each(ENGINES)('the app plane on the %s store', (engine) => {
       resource_version: 'v17',
     })
     const waiting = await ann.get(`/v1/runs/${made.body.id}`)
-    expect(waiting.body).toMatchObject({ status: 'waiting_confirmation', wait_reason: 'confirmation', pending_confirmations: [card.id] })
+    expect(waiting.body).toMatchObject({
+      status: 'waiting_confirmation',
+      wait_reason: 'confirmation',
+      pending_confirmations: [card.id],
+    })
     expect(waiting.headers.get('etag')).toBe(`"v${waiting.body.version}"`)
-    const approved = await ann.post(`/v1/confirmations/${card.id}/approve`, { version: card.version, body: { params_hash: card.params_hash } })
+    const approved = await ann.post(`/v1/confirmations/${card.id}/approve`, {
+      version: card.version,
+      body: { params_hash: card.params_hash },
+    })
     expect(approved.status).toBe(200)
     expect(approved.body).toMatchObject({ id: card.id, status: 'approved', decided_by: 'ann' })
     const run = await ended(ann, made.body.id)
@@ -47,7 +69,7 @@ describe.each(ENGINES)('the app plane on the %s store', (engine) => {
     })
     expect(payments.refunds).toHaveLength(1)
     const said = await ann.get(`/v1/conversations/${made.body.conversation_id}/messages`)
-    expect(said.body.items.map((m: any) => [m.role, m.parent_message_id])).toEqual([
+    expect(said.body.items.map((m: Body) => [m.role, m.parent_message_id])).toEqual([
       ['user', null],
       ['assistant', made.body.message_id],
     ])
@@ -60,7 +82,11 @@ describe.each(ENGINES)('the app plane on the %s store', (engine) => {
     expect(talk.body).toMatchObject({ state: 'idle', last_message_id: said.body.items[1].id, active_runs: [] })
     const events = await ann.get(`/v1/runs/${made.body.id}/events`)
     expect(events.body.ended).toBe(true)
-    expect(events.body.items.map((e: any) => e.id)).toEqual(events.body.items.map((_: unknown, i: number) => i + 1))
-    expect(events.body.items.at(-1)).toMatchObject({ type: 'run_ended', status: 'succeeded', text: expect.stringContaining('on its way') })
+    expect(events.body.items.map((e: Body) => e.id)).toEqual(events.body.items.map((_: unknown, i: number) => i + 1))
+    expect(events.body.items.at(-1)).toMatchObject({
+      type: 'run_ended',
+      status: 'succeeded',
+      text: expect.stringContaining('on its way'),
+    })
   })
 })

@@ -1,11 +1,11 @@
 /** A reader of an event stream, as a browser would be one. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import type { Person } from './plane.ts'
+import type { Body, Person } from './plane.ts'
 
 export interface Heard {
   readonly id: string | undefined
   readonly event: string
-  readonly data: any
+  readonly data: Body
 }
 
 export interface Listener {
@@ -19,7 +19,12 @@ export interface Listener {
   leave(): void
 }
 
-export async function listenTo(base: string, who: Person, path: string, headers: Record<string, string> = {}): Promise<Listener> {
+export async function listenTo(
+  base: string,
+  who: Person,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Listener> {
   const gone = new AbortController()
   const response = await fetch(base + path, {
     headers: { authorization: `Bearer ${who.bearer}`, accept: 'text/event-stream', ...headers },
@@ -42,7 +47,8 @@ export async function listenTo(base: string, who: Person, path: string, headers:
     const decoder = new TextDecoder()
     const stream = response.body as AsyncIterable<Uint8Array> | null
     try {
-      if (stream && response.status === 200) for await (const chunk of stream) parser.feed(decoder.decode(chunk, { stream: true }))
+      if (stream && response.status === 200)
+        for await (const chunk of stream) parser.feed(decoder.decode(chunk, { stream: true }))
     } catch (error) {
       if (!gone.signal.aborted) heard.push({ id: undefined, event: 'broken', data: String(error) })
     } finally {
@@ -76,4 +82,5 @@ export async function listenTo(base: string, who: Person, path: string, headers:
   }
 }
 
-export const durable = (heard: readonly Heard[]): number[] => heard.filter((one) => one.id !== undefined).map((one) => Number(one.id))
+export const durable = (heard: readonly Heard[]): number[] =>
+  heard.filter((one) => one.id !== undefined).map((one) => Number(one.id))

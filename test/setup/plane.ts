@@ -11,10 +11,13 @@ import type { WorkerOptions } from '../../src/run/worker.shell.ts'
 export const SECRET = 'a secret of the tests, long enough to be one'
 export { ENGINES, openStore, type TestStore as Store } from './engines.ts'
 
+/** What was answered, as it comes out of `JSON.parse`. */
+export type Body = ReturnType<typeof JSON.parse>
+
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  readonly body: any
+  readonly body: Body
 }
 
 export interface Sent {
@@ -83,7 +86,8 @@ export interface PlaneOptions {
 export async function openPlane({ db, agents, http, worker }: PlaneOptions): Promise<Plane> {
   const runtime = createRuntime({ db, agents })
   const server = await createHttpServer(runtime, { secret: SECRET, onError: (error) => console.error(error), ...http })
-  const working = worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })
+  const working =
+    worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })
   const keys = new Map<string, Promise<Person>>()
   const withKey = (kind: 'service' | 'operator', tenant: string, permissions: readonly string[]): Promise<Person> => {
     const name = JSON.stringify([kind, tenant, permissions])
@@ -137,10 +141,10 @@ export function refundTool(payments: Payments, confirmationMs?: number): Contrac
     ...(confirmationMs !== undefined && { confirmationMs }),
     resourceVersion: () => `v${payments.order}`,
     plan: (p) => ({
-      summary: `Refund order ${String((p as { orderId: string }).orderId)}`,
+      summary: `Refund order ${(p as { orderId: string }).orderId}`,
       before: { refunded: 0 },
       after: { refunded: (p as { cents: number }).cents },
-      resource: `order/${String((p as { orderId: string }).orderId)}`,
+      resource: `order/${(p as { orderId: string }).orderId}`,
     }),
     commit(p, cx) {
       const { orderId, cents } = p as { orderId: string; cents: number }
@@ -171,14 +175,14 @@ export async function until<T>(ask: () => Promise<T>, isWanted: (value: T) => bo
 
 const ENDED = ['succeeded', 'failed', 'canceled']
 
-export const ended = (who: Person, run: string): Promise<any> =>
+export const ended = (who: Person, run: string): Promise<Body> =>
   until(
     async () => (await who.get(`/v1/runs/${run}`)).body,
     (body) => ENDED.includes(body.status),
   )
 
 /** The confirmation that a run waits for. */
-export async function confirmationOf(who: Person, run: string): Promise<any> {
+export async function confirmationOf(who: Person, run: string): Promise<Body> {
   const page = await until(
     () => who.get(`/v1/confirmations?run_id=${run}`),
     ({ body }) => body.items?.length > 0,
