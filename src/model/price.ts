@@ -29,5 +29,9 @@ export function settleCost(tokens: Tokens, price: Price | null, hasCostBudget: b
   return hasCostBudget ? costMicrocents(tokens, UNKNOWN_PRICE) : null
 }
 
-export const isPrice = (price: Price): boolean =>
-  [price.inputCentsPerMillion, price.outputCentsPerMillion].every((cents) => Number.isFinite(cents) && cents >= 0)
+/** Of a value from JavaScript, where nothing has looked at it before. */
+export function isPrice(value: unknown): value is Price {
+  if (typeof value !== 'object' || value === null) return false
+  const { inputCentsPerMillion, outputCentsPerMillion } = value as Partial<Price>
+  return [inputCentsPerMillion, outputCentsPerMillion].every((cents) => Number.isFinite(cents) && (cents ?? -1) >= 0)
+}

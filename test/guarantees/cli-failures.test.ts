@@ -1,0 +1,72 @@
+/** What a person reads when something is wrong: one line, and an exit code for a program. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EXIT, Fault, FAULTS } from '../../src/kernel/fault.ts'
+import { failure } from '../../src/cli/output.ts'
+import { oneLine, plimsoll } from '../setup/cli.ts'
+
+/** A process starts in a second; on a machine that does much else at once it has taken 20. */
+const SLOW = 120_000
+const INDEX = join(import.meta.dirname, '../../src/index.ts')
+
+describe('a command that fails', () => {
+  let home = ''
+  beforeAll(() => {
+    home = mkdtempSync(join(tmpdir(), 'plimsoll-cli-'))
+    writeFileSync(join(home, 'no-agent.mjs'), 'export default { name: "x" }')
+    writeFileSync(join(home, 'broken.mjs'), 'export default (')
+    writeFileSync(
+      join(home, 'endless.mjs'),
+      `import { agent } from ${JSON.stringify(INDEX)}\nexport default agent('endless', { model: { id: 'm', stream() {} } })`,
+    )
+  })
+  afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+  it.each([
+    ['a definition file that is not there', ['start', 'absent.ts'], 'invalid_definition', EXIT.usage],
+    ['a definition that is no agent', ['start', 'no-agent.mjs'], 'invalid_definition', EXIT.usage],
+    ['a definition that does not parse', ['worker', 'broken.mjs'], 'invalid_definition', EXIT.usage],
+    ['an agent without a budget', ['start', 'endless.mjs'], 'invalid_definition', EXIT.usage],
+    ['a database that does not answer', ['start', '--db', 'postgresql://u:hunter2@127.0.0.1:1/x'], 'store_unavailable', EXIT.unavailable],
+    ['a check of a database that does not answer', ['migrate', '--check', '--db', 'postgresql://u:hunter2@127.0.0.1:1/x'], 'store_unavailable', EXIT.unavailable],
+    ['no server', ['runs', 'list'], 'server_unreachable', EXIT.unavailable],
+    ['a command that does not exist', ['runz'], 'usage', EXIT.usage],
+    ['an option that is no number', ['start', '--port', 'many'], 'usage', EXIT.usage],
+    ['an effect without a reason', ['effects', 'resolve', 'run_x/1/0', '--outcome', 'happened'], 'usage', EXIT.usage],
+  ] as const)('N1 %s is told in one line, with its exit code', { timeout: SLOW }, async (_, args, code, exit) => {
+    const ended = await plimsoll([...args, '--json'], { cwd: home })
+    expect(ended.stderr).toMatch(oneLine(code))
+    expect(ended.stderr).not.toMatch(/hunter2|node_modules|\bat .*:\d+:\d+|Error:/)
+    expect(ended.stdout.trimEnd().split('\n')).toHaveLength(1)
+    expect(ended.json()).toEqual({ error: { code, exit, message: ended.stderr.trimEnd() } })
+    expect(ended.exit).toBe(exit)
+  })
+
+  it('I1 a broken agent is told with the line that mends it', { timeout: SLOW }, async () => {
+    const { stderr, stdout } = await plimsoll(['start', 'endless.mjs'], { cwd: home })
+    expect(stderr).toContain('budget_missing at /budget')
+    expect(stderr).toContain('Fix: `budget: {')
+    expect(stdout).toBe('')
+  })
+
+  it('N1 a server that is none of ours is told as that', { timeout: SLOW }, async () => {
+    const other = createServer((_, response) => response.writeHead(500).end('{"stack":"at x"}'))
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', () => resolve()))
+    const { port } = other.address() as { port: number }
+    const env = { PLIMSOLL_URL: `http://127.0.0.1:${port}`, PLIMSOLL_KEY: 'plk_x' }
+    const ended = await plimsoll(['approvals', 'list'], { cwd: home, env })
+    expect(ended).toMatchObject({ exit: EXIT.failure, stderr: expect.stringMatching(oneLine('internal')) })
+    await new Promise((resolve) => other.close(resolve))
+  })
+
+  it('N1 every fault of the table becomes one line and the exit code of its row', () => {
+    for (const [code, row] of Object.entries(FAULTS)) {
+      const told = failure(new Fault(code as keyof typeof FAULTS, 'One.\n  Two \u001b[31mred\u001b[0m.'))
+      expect(told).toEqual({ code, exit: row.exit, line: `plimsoll: One. Two \\u001b[31mred\\u001b[0m. ${row.next} [${code}]` })
+    }
+    expect(failure(new TypeError('secret at /home/x')).line).not.toContain('secret')
+  })
+})
