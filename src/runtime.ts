@@ -19,7 +19,7 @@ import { type CredentialStore, credentialStore, type NewKey } from './request/cr
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
-import type { Authorize } from './run/act.shell.ts'
+import type { Authorize } from './run/acting.ts'
 import type { Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation, resolveEffect } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'

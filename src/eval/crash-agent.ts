@@ -40,8 +40,15 @@ export function crashAgent(spec: CrashAgentSpec): Agent {
     effect: 'write',
     timeoutMs,
     unknown: UNKNOWN[mode],
-    ...(mode === 'keyed' ? { probe: (cx: ToolContext) => ask(`${provider}/keyed/effects/${encodeURIComponent(cx.effectKey)}`, cx.signal) } : {}),
-    ...(mode === 'state' ? { probe: (cx: ToolContext, { resource }: z.infer<typeof input>) => ask(`${provider}/state/resources/${resource}`, cx.signal) } : {}),
+    ...(mode === 'keyed'
+      ? { probe: (cx: ToolContext) => ask(`${provider}/keyed/effects/${encodeURIComponent(cx.effectKey)}`, cx.signal) }
+      : {}),
+    ...(mode === 'state'
+      ? {
+          probe: (cx: ToolContext, { resource }: z.infer<typeof input>) =>
+            ask(`${provider}/state/resources/${resource}`, cx.signal),
+        }
+      : {}),
     async commit({ resource, units }, cx) {
       if (spec.deadly === 'write') process.kill(process.pid, 'SIGKILL')
       const reply = await fetch(`${provider}/${mode}/effects`, {
@@ -62,7 +69,10 @@ export function crashAgent(spec: CrashAgentSpec): Agent {
   })
 }
 
-const UNKNOWN = { keyed: 'key', keyed_blind: 'key', state: 'probe', manual: 'manual' } as const satisfies Record<ProviderMode, string>
+const UNKNOWN = { keyed: 'key', keyed_blind: 'key', state: 'probe', manual: 'manual' } as const satisfies Record<
+  ProviderMode,
+  string
+>
 
 async function ask(url: string, signal: AbortSignal): Promise<ProbeOutcome> {
   const reply = await fetch(url, { signal })

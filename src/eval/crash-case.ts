@@ -94,7 +94,10 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
   try {
     for (const faults of wanted.victims) {
       const program = ground.program === undefined ? {} : { program: ground.program }
-      const victim = spawnCrashWorker({ db: ground.url, agents: [{ ...spec, ...deadly }], ...TIMES, ...program }, faults)
+      const victim = spawnCrashWorker(
+        { db: ground.url, agents: [{ ...spec, ...deadly }], ...TIMES, ...program },
+        faults,
+      )
       victims.push(victim)
       if (wanted.beside) {
         await until(watched, (found) => found?.status !== 'queued' || victim.met.length > 0, victim.gone)
@@ -110,7 +113,14 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
       status: last?.status ?? 'queued',
       reason: last?.end ?? last?.wait ?? null,
       effects: effects.length,
-      keys: [...new Set(ground.provider.requests().filter((r) => r.resource === resource).map((r) => r.key))],
+      keys: [
+        ...new Set(
+          ground.provider
+            .requests()
+            .filter((r) => r.resource === resource)
+            .map((r) => r.key),
+        ),
+      ],
       met: victims.map((v) => v.met),
       stuck: last === null || !rests(last),
       run,
@@ -156,7 +166,11 @@ interface Watched {
 }
 
 /** Approves what is asked, until `done`, `or` resolves, or the patience is over. The run as it was seen last. */
-async function until(watched: Watched, done: (run: Seen | null) => boolean, or?: Promise<unknown>): Promise<Seen | null> {
+async function until(
+  watched: Watched,
+  done: (run: Seen | null) => boolean,
+  or?: Promise<unknown>,
+): Promise<Seen | null> {
   const { runtime, run } = watched
   let over = false
   void or?.then(() => {

@@ -20,19 +20,26 @@ const MODES: readonly ProviderMode[] = ['keyed', 'keyed_blind', 'state', 'manual
 const TROUBLES: readonly Trouble['kind'][] = ['no_reply', 'status_500', 'slow', 'die']
 
 const name = ({ mode, victims, beside, trouble, deadly }: CrashCase): string =>
-  [mode, ...victims, beside ? 'beside another' : '', trouble?.kind ?? '', deadly ? `deadly ${deadly}` : ''].filter(Boolean).join(' ')
+  [mode, ...victims, beside ? 'beside another' : '', trouble?.kind ?? '', deadly ? `deadly ${deadly}` : '']
+    .filter(Boolean)
+    .join(' ')
 
 export function crashCases(all: boolean): readonly CrashCase[] {
   const once = FAULT_POINTS.map((point) => caseAt(point, 'kill'))
   if (!all) return once
   const struck = MODES.flatMap((mode) =>
     FAULT_POINTS.flatMap((point) =>
-      (['kill', 'stop'] as const).flatMap((action) => [caseAt(point, action, mode), { ...caseAt(point, action, mode), beside: true }]),
+      (['kill', 'stop'] as const).flatMap((action) => [
+        caseAt(point, action, mode),
+        { ...caseAt(point, action, mode), beside: true },
+      ]),
     ),
   )
   // the effect comes second: results, steps and commits of the first are struck above
   const second = MODES.flatMap((mode) =>
-    (['step.beforeIntent', 'step.afterIntent', 'result.before', 'result.after', 'model.end', 'claim.after'] as const).map((point) => caseAt(point, 'kill', mode, 2)),
+    (
+      ['step.beforeIntent', 'step.afterIntent', 'result.before', 'result.after', 'model.end', 'claim.after'] as const
+    ).map((point) => caseAt(point, 'kill', mode, 2)),
   )
   const troubled = MODES.flatMap((mode) =>
     TROUBLES.filter((kind) => kind !== 'die').flatMap((kind): CrashCase[] => [
@@ -40,7 +47,12 @@ export function crashCases(all: boolean): readonly CrashCase[] {
       { mode, victims: ['ext.replied:1:kill'], trouble: { kind, ms: 300 } },
     ]),
   )
-  const poison: CrashCase[] = (['read', 'write'] as const).map((deadly) => ({ mode: 'keyed', victims: ['', '', ''], deadly, attempts: 2 }))
+  const poison: CrashCase[] = (['read', 'write'] as const).map((deadly) => ({
+    mode: 'keyed',
+    victims: ['', '', ''],
+    deadly,
+    attempts: 2,
+  }))
   return [...once, ...struck, ...second, ...troubled, ...poison]
 }
 
@@ -52,14 +64,21 @@ interface Served {
 /** The server of the suite, which is in the repository and not in the package. */
 async function ownServer(): Promise<Served | null> {
   const file = new URL('../../test/setup/server.ts', import.meta.url).href
-  const found = (await import(file).catch(() => null)) as { startPostgres(settings: Record<string, string>): Promise<Served | null> } | null
+  const found = (await import(file).catch(() => null)) as {
+    startPostgres(settings: Record<string, string>): Promise<Served | null>
+  } | null
   return (await found?.startPostgres({ fsync: 'off' })) ?? null
 }
 
 export async function crash(argv: readonly string[], print: (line: string) => void): Promise<number> {
   const { values } = parseArgs({
     args: [...argv],
-    options: { points: { type: 'string', default: 'once' }, db: { type: 'string' }, json: { type: 'boolean', default: false }, lanes: { type: 'string', default: '3' } },
+    options: {
+      points: { type: 'string', default: 'once' },
+      db: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      lanes: { type: 'string', default: '3' },
+    },
   })
   const server: Served | null = values.db ? { url: values.db, stop: () => Promise.resolve() } : await ownServer()
   if (!server) {
@@ -67,7 +86,11 @@ export async function crash(argv: readonly string[], print: (line: string) => vo
     return EXIT.unavailable
   }
   try {
-    return await crashOn(server.url, crashCases(values.points === 'all'), { lanes: Number(values.lanes), json: values.json, print })
+    return await crashOn(server.url, crashCases(values.points === 'all'), {
+      lanes: Number(values.lanes),
+      json: values.json,
+      print,
+    })
   } finally {
     await server.stop()
   }
@@ -96,7 +119,10 @@ async function crashOn(url: string, cases: readonly CrashCase[], { lanes, json, 
       const verdict = judge(one, result)
       counts[verdict] += 1
       for (const point of result.met.flat()) killsByPoint[point] = (killsByPoint[point] ?? 0) + 1
-      if (verdict !== 'ok') print(`${verdict}: ${name(one)} (${result.status} ${result.reason}, ${result.effects} effects, ${result.keys.length} keys)`)
+      if (verdict !== 'ok')
+        print(
+          `${verdict}: ${name(one)} (${result.status} ${result.reason}, ${result.effects} effects, ${result.keys.length} keys)`,
+        )
     }
   }
   try {
@@ -108,7 +134,9 @@ async function crashOn(url: string, cases: readonly CrashCase[], { lanes, json, 
   }
   const seconds = Math.round((performance.now() - started) / 100) / 10
   const { duplicate: duplicates, lost, stuck } = counts
-  print(`${cases.length} cases: ${counts.ok} as promised, ${duplicates} duplicates, ${lost} lost, ${stuck} stuck, in ${seconds} s`)
+  print(
+    `${cases.length} cases: ${counts.ok} as promised, ${duplicates} duplicates, ${lost} lost, ${stuck} stuck, in ${seconds} s`,
+  )
   if (json) print(JSON.stringify({ cases: cases.length, duplicates, lost, stuck, killsByPoint, seconds }))
   return duplicates + lost + stuck === 0 ? EXIT.ok : EXIT.failure
 }

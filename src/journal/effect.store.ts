@@ -25,12 +25,17 @@ export type Started =
 export interface EffectStore {
   /** J6: lease, epoch, status, cancel mark, deadline, hash and confirmation are checked in the statement that marks the start. */
   start(lease: Lease, wanted: Start): Promise<Started>
-  repeats(scope: Scope, session: string, call: { readonly argumentsHash: string; readonly key: string }): Promise<string | null>
+  repeats(
+    scope: Scope,
+    session: string,
+    call: { readonly argumentsHash: string; readonly key: string },
+  ): Promise<string | null>
   unknown(scope: Scope, limit: number): ReturnType<typeof readUnknown>
   ofRun(scope: Scope, run: string): ReturnType<typeof readRun>
 }
 
-const readUnknown = (db: Db, scope: Scope, limit: number) => db.read(scope, unknownEffects, { tenant: scope.tenant, limit })
+const readUnknown = (db: Db, scope: Scope, limit: number) =>
+  db.read(scope, unknownEffects, { tenant: scope.tenant, limit })
 const readRun = (db: Db, scope: Scope, run: string) => db.read(scope, effectsOfRun, { tenant: scope.tenant, run })
 
 export function effectStore(db: Db, sealer: Sealer): EffectStore {
@@ -57,7 +62,12 @@ export function effectStore(db: Db, sealer: Sealer): EffectStore {
       return send({ lease, wanted })
     },
     async repeats(scope, session, call) {
-      const [row] = await db.read(scope, repeats, { tenant: scope.tenant, session, argumentsHash: call.argumentsHash, key: call.key })
+      const [row] = await db.read(scope, repeats, {
+        tenant: scope.tenant,
+        session,
+        argumentsHash: call.argumentsHash,
+        key: call.key,
+      })
       return row?.key ?? null
     },
     unknown: (scope, limit) => readUnknown(db, scope, limit),

@@ -29,7 +29,12 @@ export async function reapRuns(db: Db, limit: number): Promise<number> {
   return row?.taken ?? 0
 }
 
-export async function enlistWorker(db: Db, worker: WorkerId, leaseMs: number, at: { host: string; pid: number }): Promise<void> {
+export async function enlistWorker(
+  db: Db,
+  worker: WorkerId,
+  leaseMs: number,
+  at: { host: string; pid: number },
+): Promise<void> {
   await db.call(enlist, { worker, leaseMs, ...at })
 }
 
@@ -64,4 +69,5 @@ export async function drivenRuns(db: Db, worker: WorkerId): Promise<Driven[]> {
 const leaseOf = (
   row: { readonly tenant: string; readonly environment: string; readonly run: string; readonly epoch: number },
   worker: WorkerId,
-): Lease => ({ tenant: row.tenant, environment: row.environment, run: row.run as RunId, worker, epoch: row.epoch }) as Lease
+): Lease =>
+  ({ tenant: row.tenant, environment: row.environment, run: row.run as RunId, worker, epoch: row.epoch }) as Lease

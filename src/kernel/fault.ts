@@ -188,4 +188,4 @@ export class Fault extends Error {
 }
 
 /** The database did not answer: what was sent may have been committed, and only reading it again can tell. */
-export const isUnreachable = (error: unknown): boolean => Fault.is(error) && error.code === 'store_unavailable'
+export const isUnreachable = (error: unknown): error is Fault => Fault.is(error) && error.code === 'store_unavailable'

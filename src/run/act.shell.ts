@@ -1,68 +1,12 @@
 /** Each action of the machine, done. What comes back is a report of what happened, never a decision. */
-import type { Clock } from '../kernel/clock.ts'
-import type { FaultHook } from '../kernel/faultpoint.ts'
-import type { Ids } from '../kernel/ids.ts'
-import type { Random } from '../kernel/random.ts'
-import type { Actor } from '../kernel/scope.ts'
-import type { Sealer } from '../db/seal.ts'
-import type { EffectStore } from '../journal/effect.store.ts'
-import type { Lease } from '../journal/lease.store.ts'
-import type { ModelPart } from '../model/port.ts'
-import type { Agent } from './agent.ts'
+import type { Acted, ActParts, Work } from './acting.ts'
 import { askModel } from './ask.shell.ts'
+import { planCalls, runReads } from './calls.shell.ts'
 import { recoverEffect, startEffect } from './effect.shell.ts'
 import type { Action } from './next.ts'
-import { planCalls, runReads } from './calls.shell.ts'
 import type { Report } from './report.ts'
-import type { RunStore } from './run.store.ts'
 import { refused } from './said.ts'
-import type { Call, Run } from './state.ts'
-import type { TranscriptMessage } from './snapshot.ts'
-
-/** Whether this actor may use this tool now; asked again at every use. Anything but `true` refuses (J1). */
-export type Authorize = (actor: Actor, call: { readonly tool: string; readonly permission: string }) => boolean | Promise<boolean>
-
-export interface Acting {
-  readonly runs: RunStore
-  readonly effects: EffectStore
-  readonly sealer: Sealer
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly random: Random
-  readonly fault: FaultHook
-  readonly authorize: Authorize
-  /** Until when the worker may believe in its lease, on the monotonic clock; it is earlier than the database's end. */
-  readonly leaseUntil: () => number
-  /** A piece of an answer, for streams. */
-  readonly delta: (run: Run, attempt: number, part: ModelPart) => void
-}
-
-/** Why a call may be left. Each aborts with a fault that names the cause (K1, K2). */
-export interface Signals {
-  /** The run is canceled, the worker stops, or its lease is lost. */
-  readonly signal: AbortSignal
-  /** For an effect that has started: a worker that stops lets it come to its end, for a while (P6). */
-  readonly patient: AbortSignal
-  /** For the question what became of an effect: that is settled even when the run is canceled (J7). */
-  readonly owned: AbortSignal
-}
-
-/** What an action works on. */
-export interface Work extends Signals {
-  readonly run: Run
-  readonly transcript: readonly TranscriptMessage[]
-  readonly lease: Lease
-  readonly actor: Actor
-  readonly leftMs: number
-}
-
-export type ActParts = Acting & { readonly agent: Agent }
-
-/**
- * What happened, and the run it happened to: COMMIT S moves the run before the report does. `reload`: somebody else moved
- * the run, or nobody knows how the call ended; it must be read again before anything is decided.
- */
-export type Acted = { readonly run: Run; readonly report: Report } | 'reload'
+import type { Call } from './state.ts'
 
 export async function act(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' }>): Promise<Acted> {
   if (action.do === 'start') return startEffect(parts, work, action.call, { again: false })
@@ -70,7 +14,11 @@ export async function act(parts: ActParts, work: Work, action: Exclude<Action, {
   return { run: work.run, report: await actSimply(parts, work, action) }
 }
 
-async function actSimply(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' | 'start' | 'recover' }>): Promise<Report> {
+async function actSimply(
+  parts: ActParts,
+  work: Work,
+  action: Exclude<Action, { do: 'rest' | 'start' | 'recover' }>,
+): Promise<Report> {
   switch (action.do) {
     case 'end':
       return { kind: 'ended', reason: action.reason }
@@ -83,7 +31,10 @@ async function actSimply(parts: ActParts, work: Work, action: Exclude<Action, { 
     case 'plan':
       return planCalls(parts, work, action.calls)
     case 'refuse':
-      return { kind: 'calls_settled', calls: action.calls.map((c: Call) => ({ position: c.position, outcome: refused(action.code) })) }
+      return {
+        kind: 'calls_settled',
+        calls: action.calls.map((c: Call) => ({ position: c.position, outcome: refused(action.code) })),
+      }
     case 'give_up':
       return { kind: 'effect_unknown', position: action.call.position }
     case 'park':

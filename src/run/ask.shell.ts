@@ -5,7 +5,7 @@ import type { FaultHook } from '../kernel/faultpoint.ts'
 import { parseStrict } from '../kernel/json.ts'
 import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
 import type { Model, ModelAnswer, OfferedTool } from '../model/port.ts'
-import type { ActParts, Work } from './act.shell.ts'
+import type { ActParts, Work } from './acting.ts'
 import type { Agent } from './agent.ts'
 import { coversAnother, droppedUsage } from './dropped.ts'
 import type { Reservation } from './budget.ts'
@@ -55,7 +55,14 @@ function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptRes
   const dropped = droppedUsage(run, result.dropped.slice(0, -1))
   const { code } = result.fault
   const { text: partial, usage } = result.partial
-  return { kind: 'model_failed', reason: endOf(code), usage, partial, sent: sent || signal.aborted || wasCharged(code), dropped }
+  return {
+    kind: 'model_failed',
+    reason: endOf(code),
+    usage,
+    partial,
+    sent: sent || signal.aborted || wasCharged(code),
+    dropped,
+  }
 }
 
 /** The model, with the places in its stream where a process may die. */
@@ -79,7 +86,9 @@ const observed = (model: Model, fault: FaultHook): Model => ({
 
 /** The smallest set of tools for this actor (I2). */
 const offered = (agent: Agent, work: Work): readonly OfferedTool[] =>
-  agent.tools.offered(work.actor).map((c) => ({ name: c.exposedName, description: c.description, inputSchema: c.inputSchema }))
+  agent.tools
+    .offered(work.actor)
+    .map((c) => ({ name: c.exposedName, description: c.description, inputSchema: c.inputSchema }))
 
 function isValid(agent: Agent, answer: Extract<ModelAnswer, { kind: 'final' }>): boolean {
   if (!agent.final) return true
@@ -88,7 +97,8 @@ function isValid(agent: Agent, answer: Extract<ModelAnswer, { kind: 'final' }>):
 }
 
 /** A refusal costs nothing; whatever else failed may have been computed and billed. */
-const wasCharged = (code: FaultCode): boolean => ['model_transient', 'model_protocol', 'model_unclassified', 'budget_exceeded'].includes(code)
+const wasCharged = (code: FaultCode): boolean =>
+  ['model_transient', 'model_protocol', 'model_unclassified', 'budget_exceeded'].includes(code)
 
 function endOf(code: FaultCode): EndReason {
   switch (code) {

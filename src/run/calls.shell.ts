@@ -3,7 +3,7 @@ import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
 import type { Contract, ToolContext, ToolOutcome } from '../tool/contract.ts'
-import type { ActParts, Work } from './act.shell.ts'
+import type { ActParts, Work } from './acting.ts'
 import { throwIfHandedBack } from './handback.ts'
 import type { PlannedCall, Report, Settlement } from './report.ts'
 import { refused } from './said.ts'
@@ -34,11 +34,16 @@ async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOut
 }
 
 /** The contract, if it is still the one that was judged and this actor may still use it. A failing authoriser refuses. */
-export async function allowed(parts: ActParts, work: Work, call: Call): Promise<Contract | 'unknown_tool' | 'permission_denied'> {
+export async function allowed(
+  parts: ActParts,
+  work: Work,
+  call: Call,
+): Promise<Contract | 'unknown_tool' | 'permission_denied'> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return 'unknown_tool'
   try {
-    const yes = await parts.authorize(work.actor, { tool: contract.name, permission: contract.permission })
+    // from a product's own code: anything but `true` is no permission
+    const yes: unknown = await parts.authorize(work.actor, { tool: contract.name, permission: contract.permission })
     return yes === true ? contract : 'permission_denied'
   } catch {
     return 'permission_denied'
@@ -96,6 +101,8 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
 /** J10: the effect that this call would repeat; of two equal calls of one step the second repeats the first. */
 async function repeatsOf(parts: ActParts, work: Work, call: Call): Promise<string | null> {
   if (call.level !== 'irreversible') return null
-  const twin = work.run.calls.find((c) => c.position < call.position && c.argumentsHash === call.argumentsHash && c.status !== 'settled')
+  const twin = work.run.calls.find(
+    (c) => c.position < call.position && c.argumentsHash === call.argumentsHash && c.status !== 'settled',
+  )
   return twin?.key ?? parts.effects.repeats(scopeOf(work.actor), work.run.session, call)
 }

@@ -44,7 +44,11 @@ export interface DecideRequest {
 const MOST_CONFLICTS = 8
 
 /** @throws Fault 404 not_found · 403 permission_denied · 409 already_decided · 410 confirmation_expired · 412 stale_plan or precondition_failed · 422 params_hash_differs */
-export async function decideConfirmation(parts: Deciding, actor: Actor, request: DecideRequest): Promise<ConfirmationView> {
+export async function decideConfirmation(
+  parts: Deciding,
+  actor: Actor,
+  request: DecideRequest,
+): Promise<ConfirmationView> {
   const scope = scopeOf(actor)
   const seen = await parts.confirmations.get(scope, request.confirmation)
   if (!seen || !isVisible(actor, seen)) throw new Fault('not_found')
@@ -96,7 +100,9 @@ function faultOf({ outcome, status, version }: Decided): Fault {
     case 'already_decided': {
       const recorded = status === 'consumed' ? 'approved' : (status ?? 'unknown')
       const started = status === 'consumed' ? ', and the action has started' : ''
-      return new Fault('already_decided', `The confirmation was decided before: ${recorded}${started}.`, { facts: { outcome: recorded } })
+      return new Fault('already_decided', `The confirmation was decided before: ${recorded}${started}.`, {
+        facts: { outcome: recorded },
+      })
     }
     case 'expired':
       return new Fault('confirmation_expired')
@@ -128,16 +134,23 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
     signal: new AbortController().signal,
   }
   const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock })
-  if (!now.ok) throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
+  if (!now.ok)
+    throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return
   await move(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})
   throw new Fault('stale_plan')
 }
 
 /** Cancels a run: at once when nobody drives it, else by a mark that its worker sees before anything else starts. */
-export async function cancelRun(parts: Deciding, actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run> {
+export async function cancelRun(
+  parts: Deciding,
+  actor: Actor,
+  run: RunId,
+  cause: CancelCause,
+  version: number | null,
+): Promise<Run> {
   const scope = scopeOf(actor)
-  let unheard: unknown = null
+  let unheard: Fault | null = null
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const found = await snapshot(parts, scope, run)
     if (!found || (actor.kind === 'end_user' && found.run.user !== actor.user)) throw new Fault('not_found')
@@ -145,13 +158,17 @@ export async function cancelRun(parts: Deciding, actor: Actor, run: RunId, cause
     if (unheard !== null && found.run.cancel) return found.run
     if (version !== null && found.run.version !== version)
       throw new Fault('precondition_failed', undefined, { facts: { currentVersion: found.run.version } })
-    if (isFinal(found.run.status)) throw new Fault('refused_transition', `The run has ended: ${found.run.end}.`, { facts: { run } })
+    if (isFinal(found.run.status))
+      throw new Fault('refused_transition', `The run has ended: ${found.run.end}.`, { facts: { run } })
     if (found.run.cancel) return found.run
     if (unheard !== null) throw unheard
     const moved = step(found.run, { kind: 'cancel_requested', cause })
     if ('refused' in moved) throw new Fault('refused_transition')
     try {
-      const applied = found.run.status === 'running' ? await parts.runs.markCanceled(scope, found.run, cause) : await parts.runs.commitIdle(scope, found.run, moved)
+      const applied =
+        found.run.status === 'running'
+          ? await parts.runs.markCanceled(scope, found.run, cause)
+          : await parts.runs.commitIdle(scope, found.run, moved)
       if (applied.applied) return { ...moved.run, version: applied.version }
       if (version !== null) throw new Fault('precondition_failed')
     } catch (error) {
@@ -170,7 +187,9 @@ export function resolveEffect(
   parts: Deciding,
   actor: Actor,
   at: { readonly run: RunId; readonly step: number; readonly position: number },
-  said: ({ readonly happened: true; readonly result: unknown } | { readonly happened: false }) & { readonly reason: string },
+  said: ({ readonly happened: true; readonly result: unknown } | { readonly happened: false }) & {
+    readonly reason: string
+  },
 ): Promise<Run> {
   if (actor.kind !== 'operator') throw new Fault('permission_denied')
   const audit: AuditEntry = {
@@ -183,7 +202,8 @@ export function resolveEffect(
     reason: said.reason,
   }
   const report = (run: Run, agent: Agent): Report | null => {
-    const call = run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
+    const call =
+      run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
     const contract = call && agent.tools.named(call.tool)
     if (!call || !contract) return null
     const outcome: ToolOutcome = said.happened ? boundEffect(contract, said.result) : refused('not_started')
@@ -207,7 +227,11 @@ async function move(parts: Deciding, scope: Scope, run: RunId, report: Reporter,
   throw new Fault('conflict')
 }
 
-async function snapshot(parts: Deciding, scope: Scope, run: RunId): Promise<{ readonly run: Run; readonly agent: Agent } | null> {
+async function snapshot(
+  parts: Deciding,
+  scope: Scope,
+  run: RunId,
+): Promise<{ readonly run: Run; readonly agent: Agent } | null> {
   const key = { tenant: scope.tenant, environment: scope.environment, run }
   const rows = await parts.runs.load(key)
   if (!rows) return null

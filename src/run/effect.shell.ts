@@ -10,7 +10,7 @@ import { permitFor } from '../gate/decide.ts'
 import type { Started } from '../journal/effect.store.ts'
 import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
-import type { ActParts, Acted, Work } from './act.shell.ts'
+import type { ActParts, Acted, Work } from './acting.ts'
 import { allowed, contextOf, inputOf, limitsOf } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
@@ -21,15 +21,22 @@ import type { Call, Run } from './state.ts'
 /** A call leaves the house within this time of COMMIT S, or is started anew. A commit takes milliseconds; a machine that is overloaded, a second. */
 const START_MS = 2_000
 
-export async function startEffect(parts: ActParts, work: Work, call: Call, { again }: { again: boolean }): Promise<Acted> {
+export async function startEffect(
+  parts: ActParts,
+  work: Work,
+  call: Call,
+  { again }: { again: boolean },
+): Promise<Acted> {
   throwIfHandedBack(work.signal)
   if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
   // without a key a repeat comes only after a clear "not there"
-  if (typeof contract === 'string') return again && call.retryByKey ? unknown(work.run, call) : settled(work.run, call, refused(contract))
+  if (typeof contract === 'string')
+    return again && call.retryByKey ? unknown(work.run, call) : settled(work.run, call, refused(contract))
   // the rules under which somebody agreed are no longer ours
-  if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto') return settled(work.run, call, refused('stale_plan'))
+  if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto')
+    return settled(work.run, call, refused('stale_plan'))
   const stale = again ? false : await isStale(parts, work, call, contract)
   throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
@@ -44,7 +51,10 @@ export async function startEffect(parts: ActParts, work: Work, call: Call, { aga
   if (started.outcome !== 'started') return 'reload'
   await parts.fault('preflight.after')
   const begun = { ...work, run: startedRun(work.run, call, started.version) }
-  return (await perform(parts, begun, call, { contract, asked })) ?? startEffect(parts, begun, callOf(begun.run, call), { again: true })
+  return (
+    (await perform(parts, begun, call, { contract, asked })) ??
+    startEffect(parts, begun, callOf(begun.run, call), { again: true })
+  )
 }
 
 /** COMMIT S. When its reply is lost, or a repeat of it meets its own work, the row says whether it was committed. */
@@ -61,7 +71,9 @@ async function start(parts: ActParts, work: Work, call: Call, again: boolean): P
       resourceVersion: call.confirmation?.resourceVersion ?? null,
       again,
     })
-    return started.outcome === 'conflict' && (await isOurs(parts, work, call)) ? { outcome: 'started', version: run.version + 1 } : started
+    return started.outcome === 'conflict' && (await isOurs(parts, work, call))
+      ? { outcome: 'started', version: run.version + 1 }
+      : started
   } catch (error) {
     if (!isUnreachable(error) || !(await isOurs(parts, work, call))) throw error
     return { outcome: 'started', version: run.version + 1 }
@@ -72,7 +84,8 @@ async function start(parts: ActParts, work: Work, call: Call, again: boolean): P
 async function isOurs(parts: ActParts, { run, lease }: Work, call: Call): Promise<boolean> {
   const rows = await parts.runs.load(lease)
   const row = rows?.effects.find((e) => e.step === run.step && e.position === call.position)
-  const moved = rows?.run.epoch === lease.epoch && rows.run.version === run.version + 1 && rows.run.commits === run.commits + 1
+  const moved =
+    rows?.run.epoch === lease.epoch && rows.run.version === run.version + 1 && rows.run.commits === run.commits + 1
   return moved && row?.status === 'started' && row.attempt === call.attempt + 1
 }
 
@@ -89,7 +102,12 @@ function startedRun(run: Run, call: Call, version: number): Run {
  * The call itself. Without an answer the run is read again, and what was started is recovered at once. Null when too much
  * time has passed since COMMIT S: whoever takes over counts from there how long a request may be on its way.
  */
-async function perform(parts: ActParts, work: Work, call: Call, { contract, asked }: { contract: Contract; asked: number }): Promise<Acted | null> {
+async function perform(
+  parts: ActParts,
+  work: Work,
+  call: Call,
+  { contract, asked }: { contract: Contract; asked: number },
+): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
   // paused between the commit and here: another may own the run, and a provider without a key would act twice

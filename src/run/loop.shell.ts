@@ -9,7 +9,8 @@ import { Fault } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Lease } from '../journal/lease.store.ts'
 import { actorOfRun } from '../request/actor.ts'
-import { act, type Acting, type Signals } from './act.shell.ts'
+import { act } from './act.shell.ts'
+import type { Acting, Signals } from './acting.ts'
 import { type Agent, unknownAgent } from './agent.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_CONFLICTS } from './loops.ts'
@@ -51,8 +52,15 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
     const action = next(run, leftMs)
     if (action.do === 'rest') return
     if (action.do === 'call_model') Object.assign(memory, { commits: run.commits, lost: true })
-    const acted = await act({ ...parts, agent }, { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) }, action)
-    state = acted === 'reload' ? await read(parts, lease) : await commit(parts, lease, { ...state, run: acted.run }, acted.report, memory)
+    const acted = await act(
+      { ...parts, agent },
+      { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) },
+      action,
+    )
+    state =
+      acted === 'reload'
+        ? await read(parts, lease)
+        : await commit(parts, lease, { ...state, run: acted.run }, acted.report, memory)
   }
 }
 
@@ -75,11 +83,18 @@ async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
 }
 
 /** Moves the run by a report. On a conflict the run is read again and the report is judged anew on what it is now. */
-async function commit(parts: Driving, lease: Lease, before: Driven, report: Report, memory: Memory): Promise<Driven | null> {
+async function commit(
+  parts: Driving,
+  lease: Lease,
+  before: Driven,
+  report: Report,
+  memory: Memory,
+): Promise<Driven | null> {
   let state = before
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const moved = step(state.run, report)
-    if ('refused' in moved) throw new Fault('refused_transition', `${moved.refused.report} is refused while ${moved.refused.status}.`)
+    if ('refused' in moved)
+      throw new Fault('refused_transition', `${moved.refused.report} is refused while ${moved.refused.status}.`)
     const points = pointsOf(report, moved.run)
     await parts.fault(points.before)
     if (report.kind === 'reserved') Object.assign(memory, { commits: state.run.commits + 1, lost: false })
@@ -100,7 +115,9 @@ async function commit(parts: Driving, lease: Lease, before: Driven, report: Repo
 }
 
 function extended(transcript: readonly TranscriptMessage[], moved: Moved): readonly TranscriptMessage[] {
-  const said = moved.writes.messages.map((m): TranscriptMessage => ({ body: m.body, tokens: m.tokens, partial: m.partial }))
+  const said = moved.writes.messages.map(
+    (m): TranscriptMessage => ({ body: m.body, tokens: m.tokens, partial: m.partial }),
+  )
   return said.length > 0 ? [...transcript, ...said] : transcript
 }
 

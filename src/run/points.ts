@@ -7,7 +7,9 @@ type Place = 'final' | 'step' | 'plan' | 'ledger' | 'park' | 'result'
 
 export function pointsOf(report: Report, run: Run): { readonly before: FaultPoint; readonly after: FaultPoint } {
   const place = placeOf(report, run)
-  return place === 'step' ? { before: 'step.beforeIntent', after: 'step.afterIntent' } : { before: `${place}.before`, after: `${place}.after` }
+  return place === 'step'
+    ? { before: 'step.beforeIntent', after: 'step.afterIntent' }
+    : { before: `${place}.before`, after: `${place}.after` }
 }
 
 function placeOf(report: Report, run: Run): Place {

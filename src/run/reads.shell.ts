@@ -29,10 +29,20 @@ export interface Reads {
   ledger(actor: Actor, run: RunId): Promise<readonly RunLedgerRow[]>
   effects(actor: Actor, run: RunId): Promise<readonly RunEffectsRow[]>
   conversation(actor: Actor, session: SessionId): Promise<ConversationView & { readonly head: string | null }>
-  conversations(actor: Actor, page: { readonly agent: string; readonly after: string; readonly limit: number }): Promise<Page<ConversationView>>
-  messages(actor: Actor, session: SessionId, page: { readonly after: string; readonly limit: number }): Promise<Page<MessageView>>
+  conversations(
+    actor: Actor,
+    page: { readonly agent: string; readonly after: string; readonly limit: number },
+  ): Promise<Page<ConversationView>>
+  messages(
+    actor: Actor,
+    session: SessionId,
+    page: { readonly after: string; readonly limit: number },
+  ): Promise<Page<MessageView>>
   confirmation(actor: Actor, id: ConfirmationId): Promise<ConfirmationView>
-  confirmations(actor: Actor, page: { readonly run: string; readonly after: string; readonly limit: number }): Promise<Page<ConfirmationView>>
+  confirmations(
+    actor: Actor,
+    page: { readonly run: string; readonly after: string; readonly limit: number },
+  ): Promise<Page<ConfirmationView>>
 }
 
 interface Parts {

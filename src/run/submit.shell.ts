@@ -60,7 +60,11 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
   const session = request.session ?? parts.ids.next('ses')
   const body: MessageBody = { role: 'user', text: request.text }
   const tokens = tokensOf(request.text)
-  const paid = reserve({ limits: agent.limits, rules: agent.rules }, { tokens: 0, cost: 0 }, agent.fixedTokens + (before?.tokens ?? 0) + tokens)
+  const paid = reserve(
+    { limits: agent.limits, rules: agent.rules },
+    { tokens: 0, cost: 0 },
+    agent.fixedTokens + (before?.tokens ?? 0) + tokens,
+  )
   // a run that cannot even ask once is made all the same: it ends with its reason, where everybody looks for it
   const reservation = paid.ok ? paid.reservation : { tokens: 0, cost: 0 }
   const message = `${run}.1`
@@ -103,7 +107,11 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
 }
 
 const movedOn = (version: number | null): Fault =>
-  new Fault('precondition_failed', 'The conversation went on meanwhile.', version === null ? {} : { facts: { currentVersion: version } })
+  new Fault(
+    'precondition_failed',
+    'The conversation went on meanwhile.',
+    version === null ? {} : { facts: { currentVersion: version } },
+  )
 
 /** When the reply is lost, the run itself says whether it was made. */
 async function submitOnce(parts: Submitting, scope: Scope, submission: Submission): Promise<Submitted> {
@@ -118,12 +126,15 @@ async function submitOnce(parts: Submitting, scope: Scope, submission: Submissio
 }
 
 function checkText(text: string): void {
-  if (text.length > MOST_CHARACTERS) throw new Fault('input_too_large', `A message has at most ${MOST_CHARACTERS} characters.`)
+  if (text.length > MOST_CHARACTERS)
+    throw new Fault('input_too_large', `A message has at most ${MOST_CHARACTERS} characters.`)
   if (text.trim() === '') throw invalid('The message is empty.')
-  if (text.includes('\0') || !text.isWellFormed()) throw invalid('The message holds a NUL character or half a surrogate pair.')
+  if (text.includes('\0') || !text.isWellFormed())
+    throw invalid('The message holds a NUL character or half a surrogate pair.')
 }
 
-const invalid = (message: string): Fault => new Fault('invalid_request', message, { errors: [{ path: '/text', message }] })
+const invalid = (message: string): Fault =>
+  new Fault('invalid_request', message, { errors: [{ path: '/text', message }] })
 
 function checkOwner(actor: Actor, before: SessionBefore | null): asserts before is SessionBefore {
   // an end user of another conversation learns nothing, not even that it exists
@@ -132,11 +143,18 @@ function checkOwner(actor: Actor, before: SessionBefore | null): asserts before 
 
 function checkConversation(agent: Agent, request: SubmitRequest, before: SessionBefore): void {
   if (before.closed) throw new Fault('refused_transition', 'The conversation is closed.')
-  if (before.agent !== agent.name) throw new Fault('conflict', `The conversation belongs to the agent "${before.agent}".`)
+  if (before.agent !== agent.name)
+    throw new Fault('conflict', `The conversation belongs to the agent "${before.agent}".`)
   if (request.sessionVersion === undefined && request.parentMessage === undefined && before.head !== null)
-    throw new Fault('precondition_required', 'Send `If-Match` with the version of the conversation, or `parent_message_id`.')
+    throw new Fault(
+      'precondition_required',
+      'Send `If-Match` with the version of the conversation, or `parent_message_id`.',
+    )
   if (request.sessionVersion !== undefined && request.sessionVersion !== before.version) throw movedOn(before.version)
   if (request.parentMessage !== undefined && request.parentMessage !== before.head) throw movedOn(before.version)
   if (before.active.length > 0 && agent.onMessage === 'reject')
-    throw new Fault('conflict', 'A run of this conversation is still active, and the agent takes one message at a time.')
+    throw new Fault(
+      'conflict',
+      'A run of this conversation is still active, and the agent takes one message at a time.',
+    )
 }

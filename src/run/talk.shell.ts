@@ -24,11 +24,17 @@ export async function openConversation(parts: Talking, actor: Actor, agent: stri
 }
 
 /** A12: nothing is said in it any more; its runs end by themselves (A5). @throws Fault 404, 409 when closed before, 412 */
-export async function closeConversation(parts: Talking, actor: Actor, session: SessionId, version: number | null): Promise<number> {
+export async function closeConversation(
+  parts: Talking,
+  actor: Actor,
+  session: SessionId,
+  version: number | null,
+): Promise<number> {
   const seen = await parts.reads.conversation(actor, session)
   const closed = await parts.sessions.close(scopeOf(actor), session, version)
   if (closed !== null) return closed
   const now = await parts.reads.conversation(actor, session)
-  if (seen.closedAt !== null || now.closedAt !== null) throw new Fault('refused_transition', 'The conversation is closed.')
+  if (seen.closedAt !== null || now.closedAt !== null)
+    throw new Fault('refused_transition', 'The conversation is closed.')
   throw new Fault('precondition_failed', undefined, { facts: { currentVersion: now.version } })
 }

@@ -7,7 +7,16 @@ import os from 'node:os'
 import type { Db } from '../db/port.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { WorkerId } from '../kernel/ids.ts'
-import { claimRuns, drivenRuns, enlistWorker, forgetOldWorkers, type Lease, reapRuns, renewLease, retireWorker } from '../journal/lease.store.ts'
+import {
+  claimRuns,
+  drivenRuns,
+  enlistWorker,
+  forgetOldWorkers,
+  type Lease,
+  reapRuns,
+  renewLease,
+  retireWorker,
+} from '../journal/lease.store.ts'
 import { leavesRun } from './handback.ts'
 import { type Driving, drive, noMemory, surrender } from './loop.shell.ts'
 
@@ -72,9 +81,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const pollMs = options.pollMs ?? POLL_MS
   const concurrency = options.concurrency ?? 16
   if (leaseMs < 3 * heartbeatMs || leaseMs > 5 * heartbeatMs)
-    throw new Fault('invalid_definition', `A lease of ${leaseMs} ms does not fit a heartbeat of ${heartbeatMs} ms: it must be 3 to 5 times as long.`)
+    throw new Fault(
+      'invalid_definition',
+      `A lease of ${leaseMs} ms does not fit a heartbeat of ${heartbeatMs} ms: it must be 3 to 5 times as long.`,
+    )
   // a worker that fails in silence looks like one that has nothing to do
-  const onError = options.onError ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
+  const onError =
+    options.onError ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
   const agents = [...driving.agents.keys()]
   const held = new Map<string, Held>()
   const stopping = new AbortController()
@@ -100,7 +113,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const answered = new AbortController()
     const silence = clock.sleep(Math.max(0, leaseUntil - clock.monotonic()), answered.signal)
     try {
-      return await Promise.race([renewLease(db, worker, leaseMs), silence.then(() => Promise.reject(new Fault('store_unavailable')))])
+      return await Promise.race([
+        renewLease(db, worker, leaseMs),
+        silence.then(() => Promise.reject(new Fault('store_unavailable'))),
+      ])
     } finally {
       answered.abort()
       silence.catch(() => {})

@@ -77,7 +77,9 @@ export interface EffectProviderOptions {
 }
 
 export async function startEffectProvider({ log, port = 0 }: EffectProviderOptions): Promise<EffectProvider> {
-  const file = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './effect-server.ts' : './effect-server.js', import.meta.url))
+  const file = fileURLToPath(
+    new URL(import.meta.url.endsWith('.ts') ? './effect-server.ts' : './effect-server.js', import.meta.url),
+  )
   const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : []
   const child = spawn(process.execPath, [...loader, file, log, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const gone = once(child, 'exit')

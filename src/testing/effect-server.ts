@@ -16,7 +16,9 @@ import { type EffectLine, linesOf, type LogLine, type ProviderMode, type Trouble
 
 const [file = '', port = '0'] = process.argv.slice(2)
 const log = openSync(file, 'a')
-const happened: EffectLine[] = existsSync(file) ? linesOf(readFileSync(file, 'utf8')).filter((line) => line.kind === 'effect') : []
+const happened: EffectLine[] = existsSync(file)
+  ? linesOf(readFileSync(file, 'utf8')).filter((line) => line.kind === 'effect')
+  : []
 const troubles = new Map<string, Trouble & { times: number }>()
 
 const resultOf = (line: EffectLine): Json => ({ id: `effect_${happened.indexOf(line) + 1}`, resource: line.resource })
@@ -44,7 +46,14 @@ async function receive(mode: ProviderMode, request: IncomingMessage, response: S
   const line: EffectLine = known ?? { kind: 'effect', mode, key, resource, args }
   const answered = trouble === null || trouble.kind === 'slow'
   // one write for both lines: a kill leaves both, none, or a torn one that readers drop
-  write(...(known || !commits ? [] : [line]), { kind: 'request', mode, key, resource, replayed: known !== undefined, answered })
+  write(...(known || !commits ? [] : [line]), {
+    kind: 'request',
+    mode,
+    key,
+    resource,
+    replayed: known !== undefined,
+    answered,
+  })
   if (!known && commits) happened.push(line)
   if (trouble?.kind === 'die') process.exit(1)
   if (trouble?.kind === 'no_reply') return
@@ -56,7 +65,8 @@ const send = (response: ServerResponse, body: Json): void => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-const found = (line: EffectLine | undefined): Json => (line ? { found: true, result: resultOf(line) } : { found: false })
+const found = (line: EffectLine | undefined): Json =>
+  line ? { found: true, result: resultOf(line) } : { found: false }
 
 async function route(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, first = '', second = '', third = ''] = (request.url ?? '').split('/').map(decodeURIComponent)
@@ -66,7 +76,8 @@ async function route(request: IncomingMessage, response: ServerResponse): Promis
     send(response, {})
   } else if (request.method === 'POST' && second === 'effects') await receive(first as ProviderMode, request, response)
   else if (first === 'keyed' && second === 'effects') send(response, found(byKey(third)))
-  else if (first === 'state' && second === 'resources') send(response, found(happened.find((e) => e.mode === 'state' && e.resource === third)))
+  else if (first === 'state' && second === 'resources')
+    send(response, found(happened.find((e) => e.mode === 'state' && e.resource === third)))
   else response.writeHead(404).end()
 }
 

@@ -30,7 +30,10 @@ export function parseFaults(text: string): readonly PlantedFault[] {
     .map((one) => {
       const [point = '', pass = '', action = ''] = one.trim().split(':')
       if (!POINTS.has(point) || !ACTIONS.has(action) || !/^[1-9]\d*$/.test(pass))
-        throw new Fault('invalid_definition', `A planted fault is written point:pass:throw|kill|stop; there is no "${one}".`)
+        throw new Fault(
+          'invalid_definition',
+          `A planted fault is written point:pass:throw|kill|stop; there is no "${one}".`,
+        )
       return { point: point as FaultPoint, pass: Number(pass), action: action as FaultAction }
     })
 }
@@ -47,7 +50,8 @@ export function plantFaults(planted: readonly PlantedFault[]): FaultHook {
 }
 
 /** The faults of `PLIMSOLL_FAULT`; none when it is not set. */
-export const faultsFromEnv = (env: NodeJS.ProcessEnv = process.env): FaultHook => plantFaults(parseFaults(env['PLIMSOLL_FAULT'] ?? ''))
+export const faultsFromEnv = (env: NodeJS.ProcessEnv = process.env): FaultHook =>
+  plantFaults(parseFaults(env['PLIMSOLL_FAULT'] ?? ''))
 
 /** A hook that counts how often each place was passed. */
 export function countPasses(): { readonly hook: FaultHook; readonly passes: ReadonlyMap<FaultPoint, number> } {

@@ -15,7 +15,9 @@ const price = { inputCentsPerMillion: 1, outputCentsPerMillion: 2 }
 /** Too much, and well 20 ms later. */
 const limitedOnce: Behaviour = (exchange) => {
   if (exchange.turn > 1) return MISBEHAVIOUR.well(exchange)
-  exchange.response.writeHead(429, { 'retry-after-ms': '20', 'content-type': 'application/json' }).end('{"error":{"message":"slow down"}}')
+  exchange.response
+    .writeHead(429, { 'retry-after-ms': '20', 'content-type': 'application/json' })
+    .end('{"error":{"message":"slow down"}}')
 }
 
 describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
@@ -50,7 +52,8 @@ describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
     expect((await tell({ script: [answer] })).end).toEqual({ status: 'failed', wait: null, end: reason })
   })
 
-  const asking = (name: string) => openAICompatible({ baseUrl: provider.baseUrl, model: name, price, maxOutputTokens: 500 })
+  const asking = (name: string) =>
+    openAICompatible({ baseUrl: provider.baseUrl, model: name, price, maxOutputTokens: 500 })
   const requests = (name: string) => provider.requests.filter((r) => r.body.model === name).length
 
   it('N1 B5 a rate limit is waited out over real HTTP, and costs nothing', async () => {
@@ -69,7 +72,10 @@ describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
   })
 
   it('N1 Q1 no attempt is repeated that the budget does not cover', async () => {
-    const { end } = await tell({ model: asking('reset_before_output'), budget: { steps: 2, toolCalls: 0, tokens: 600, costCents: 10, seconds: 60 } })
+    const { end } = await tell({
+      model: asking('reset_before_output'),
+      budget: { steps: 2, toolCalls: 0, tokens: 600, costCents: 10, seconds: 60 },
+    })
     expect(end).toMatchObject({ end: 'model_unavailable' })
     expect(requests('reset_before_output')).toBe(1)
   })
@@ -83,7 +89,10 @@ describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
   it('Q1 known usage settles as reported, unknown usage as reserved, and both count', async () => {
     const known = await tell({ script: [{ text: 'a long enough answer', usage: { input: 900, output: 90 } }] })
     expect(known.ledger.at(-1)).toMatchObject({ known: true, input: 900, output: 90 })
-    const model = scripted([{ parts: [text('hi'), { kind: 'finish', reason: 'stop' }] }], { maxOutputTokens: 700, price })
+    const model = scripted([{ parts: [text('hi'), { kind: 'finish', reason: 'stop' }] }], {
+      maxOutputTokens: 700,
+      price,
+    })
     const unknown = await tell({ model })
     const row = unknown.ledger.at(-1) as { known: boolean; input: number; output: number; cost: number }
     expect(row).toMatchObject({ known: false, output: 700 })
@@ -99,7 +108,10 @@ describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
       ends: 'handed_over',
       commit: () => ({ ticket: 7 }),
     })
-    const { end, results } = await tell({ tools: [handOver], script: [{ calls: [{ name: handOver.exposedName, arguments: {} }] }] })
+    const { end, results } = await tell({
+      tools: [handOver],
+      script: [{ calls: [{ name: handOver.exposedName, arguments: {} }] }],
+    })
     expect(end).toEqual({ status: 'succeeded', wait: null, end: 'handed_over' })
     expect(results).toEqual([{ ticket: 7 }])
   })
@@ -109,10 +121,18 @@ describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
     const odd = tool('world.odd@1', {
       input,
       effect: 'read',
-      run: ({ n }) => [{ at: '2026-01-02', big: 9007199254740991, text: 'a\u0000b \ud83d\ude80' }, { at: new Date(0) }, { m: new Map([[1, 2]]) }][n],
+      run: ({ n }) =>
+        [
+          { at: '2026-01-02', big: 9007199254740991, text: 'a\u0000b \ud83d\ude80' },
+          { at: new Date(0) },
+          { m: new Map([[1, 2]]) },
+        ][n],
     })
     const heard: string[][] = []
-    const script = (request: { messages: readonly { role: string; text?: string }[] }, turn: number): ScriptedAnswer => {
+    const script = (
+      request: { messages: readonly { role: string; text?: string }[] },
+      turn: number,
+    ): ScriptedAnswer => {
       if (turn === 0) return { calls: [0, 1, 2].map((n) => ({ name: odd.exposedName, arguments: { n } })) }
       heard.push(request.messages.flatMap((m) => (m.role === 'tool' ? [m.text ?? ''] : [])))
       return { text: 'done' }
@@ -128,6 +148,10 @@ describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
     expect(thrown).toBe(true)
     expect(heard).toHaveLength(2)
     expect(heard[1]).toEqual(heard[0])
-    expect(heard[0]?.map((h) => (JSON.parse(h) as { code?: string }).code)).toEqual([undefined, 'result_not_serialisable', 'result_not_serialisable'])
+    expect(heard[0]?.map((h) => (JSON.parse(h) as { code?: string }).code)).toEqual([
+      undefined,
+      'result_not_serialisable',
+      'result_not_serialisable',
+    ])
   })
 })

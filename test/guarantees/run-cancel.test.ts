@@ -8,7 +8,9 @@ import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { gate, person, play } from '../setup/stage.ts'
 
 const input = z.strictObject({ n: z.int() })
-const call = (name: string, ...ns: readonly number[]): ScriptedAnswer => ({ calls: ns.map((n) => ({ name, arguments: { n } })) })
+const call = (name: string, ...ns: readonly number[]): ScriptedAnswer => ({
+  calls: ns.map((n) => ({ name, arguments: { n } })),
+})
 /** Resolves when the call is told to stop. */
 const told = ({ signal }: ToolContext): Promise<void> =>
   new Promise((resolve) => {
@@ -45,7 +47,11 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
   it('K1 BR-045 a cancel in the same process reaches the tool at once, without any look at the store', async () => {
     const { began, stopped, contract } = patient()
     // nobody looks for marks within this minute
-    const stage = await play(store, { tools: [contract], script: [call(contract.exposedName, 1)], worker: { pollMs: 60_000 } })
+    const stage = await play(store, {
+      tools: [contract],
+      script: [call(contract.exposedName, 1)],
+      worker: { pollMs: 60_000 },
+    })
     const said = await stage.say('go')
     await began.opened
     await said.cancel()
@@ -85,7 +91,10 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
     await said.cancel()
     expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
     await stage.stop()
-    const rows = await store.admin(`select partial, visibility from plimsoll.message where run_id = $1 and role = 'assistant'`, [said.run])
+    const rows = await store.admin(
+      `select partial, visibility from plimsoll.message where run_id = $1 and role = 'assistant'`,
+      [said.run],
+    )
     expect(rows).toEqual([{ partial: true, visibility: 'user' }])
     const [last] = (await said.ledger()).slice(-1)
     expect(last).toMatchObject({ kind: 'model', known: false, output: 300 })
@@ -128,44 +137,61 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
     await stage.stop()
     expect(starts).toBe(1)
     // the first one happened, and is not said to be canceled
-    expect((await said.effects()).map((e) => [e.outcome, e.code])).toEqual([['ok', null], ['error', 'not_started'], ['error', 'not_started']])
+    expect((await said.effects()).map((e) => [e.outcome, e.code])).toEqual([
+      ['ok', null],
+      ['error', 'not_started'],
+      ['error', 'not_started'],
+    ])
     expect(await said.results()).toHaveLength(3)
   })
 
-  it.each(['probe', 'key'] as const)('K5 BR-049 an effect (%s) that ignores the cancel and happens later is found, never called canceled', async (unknown) => {
-    const began = gate()
-    let happened = false
-    const late = tool('world.change@1', {
-      input,
-      effect: 'write',
-      approval: 'auto',
-      unknown,
-      timeoutMs: 600,
-      commit: async () => {
-        began.open()
-        await new Promise((resolve) => setTimeout(resolve, 250))
-        happened = true
-        return 'too late to be heard'
-      },
-      probe: () => (happened ? { happened: true, result: 'it happened' } : { happened: false }),
-    })
-    const stage = await play(store, { tools: [late], script: [call(late.exposedName, 1)] })
-    const said = await stage.say('go')
-    await began.opened
-    await said.cancel()
-    expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
-    await stage.stop()
-    expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])
-    expect(await said.results()).toEqual(['it happened'])
-  })
+  it.each(['probe', 'key'] as const)(
+    'K5 BR-049 an effect (%s) that ignores the cancel and happens later is found, never called canceled',
+    async (unknown) => {
+      const began = gate()
+      let happened = false
+      const late = tool('world.change@1', {
+        input,
+        effect: 'write',
+        approval: 'auto',
+        unknown,
+        timeoutMs: 600,
+        commit: async () => {
+          began.open()
+          await new Promise((resolve) => setTimeout(resolve, 250))
+          happened = true
+          return 'too late to be heard'
+        },
+        probe: () => (happened ? { happened: true, result: 'it happened' } : { happened: false }),
+      })
+      const stage = await play(store, { tools: [late], script: [call(late.exposedName, 1)] })
+      const said = await stage.say('go')
+      await began.opened
+      await said.cancel()
+      expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
+      await stage.stop()
+      expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])
+      expect(await said.results()).toEqual(['it happened'])
+    },
+  )
 
   it('J4 K5 an effect beyond the deadline that nobody can ask about waits for a person', async () => {
     const budget = { steps: 4, toolCalls: 4, tokens: 100_000, costCents: 100, seconds: 0.4 }
-    const deaf = tool('world.change@1', { input, effect: 'write', approval: 'auto', unknown: 'manual', commit: () => new Promise(() => {}) })
+    const deaf = tool('world.change@1', {
+      input,
+      effect: 'write',
+      approval: 'auto',
+      unknown: 'manual',
+      commit: () => new Promise(() => {}),
+    })
     const stage = await play(store, { tools: [deaf], script: [call(deaf.exposedName, 1)], budget })
     const said = await stage.say('go')
     expect(await said.rest()).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
-    await stage.runtime.resolve(person('operator', 'olga'), { run: said.run, step: 1, position: 0 }, { happened: true, result: 'yes', reason: 'the provider shows it' })
+    await stage.runtime.resolve(
+      person('operator', 'olga'),
+      { run: said.run, step: 1, position: 0 },
+      { happened: true, result: 'yes', reason: 'the provider shows it' },
+    )
     expect(await said.until((s) => s.status === 'failed')).toMatchObject({ end: 'deadline' })
     await stage.stop()
     expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])
@@ -174,12 +200,28 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
   it('A4 a newer message replaces a run at once: nothing of it starts after, and the new one goes on', async () => {
     const { began, contract } = patient()
     let writes = 0
-    const write = tool('world.change@1', { input, effect: 'write', approval: 'auto', unknown: 'manual', commit: () => (writes += 1) })
+    const write = tool('world.change@1', {
+      input,
+      effect: 'write',
+      approval: 'auto',
+      unknown: 'manual',
+      commit: () => (writes += 1),
+    })
     const script = (request: { messages: readonly { role: string; text?: string }[] }): ScriptedAnswer =>
       request.messages.some((m) => m.role === 'user' && m.text === 'second')
         ? { text: 'the second' }
-        : { calls: [{ name: contract.exposedName, arguments: { n: 1 } }, { name: write.exposedName, arguments: { n: 1 } }] }
-    const stage = await play(store, { tools: [contract, write], script, onMessage: 'replace', worker: { pollMs: 60_000 } })
+        : {
+            calls: [
+              { name: contract.exposedName, arguments: { n: 1 } },
+              { name: write.exposedName, arguments: { n: 1 } },
+            ],
+          }
+    const stage = await play(store, {
+      tools: [contract, write],
+      script,
+      onMessage: 'replace',
+      worker: { pollMs: 60_000 },
+    })
     const first = await stage.say('first')
     await began.opened
     const second = await stage.say('second', first)

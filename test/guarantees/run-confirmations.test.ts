@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ScriptedAnswer } from '../../src/testing/script.ts'
-import { type Contract } from '../../src/tool/contract.ts'
+import type { Contract } from '../../src/tool/contract.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { person, type Play, play, type Scene } from '../setup/stage.ts'
 
 const input = z.strictObject({ n: z.int() })
-const calls = (contract: Contract, ...ns: readonly number[]): ScriptedAnswer => ({ calls: ns.map((n) => ({ name: contract.exposedName, arguments: { n } })) })
+const calls = (contract: Contract, ...ns: readonly number[]): ScriptedAnswer => ({
+  calls: ns.map((n) => ({ name: contract.exposedName, arguments: { n } })),
+})
 
 describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
   let store: TestStore
@@ -17,7 +19,13 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
   afterAll(() => store.close())
 
   /** An irreversible tool that counts what it did. */
-  function payments(more: { readonly confirmationMs?: number; readonly resourceVersion?: () => string; readonly level?: 'write' | 'irreversible' } = {}) {
+  function payments(
+    more: {
+      readonly confirmationMs?: number
+      readonly resourceVersion?: () => string
+      readonly level?: 'write' | 'irreversible'
+    } = {},
+  ) {
     const done: number[] = []
     const { level = 'irreversible', ...rest } = more
     const contract = tool('order.book@1', {
@@ -40,7 +48,8 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
 
   it('J2 approved, rejected, expired and superseded are four outcomes', async () => {
     const { contract, done } = payments()
-    const script = (_: unknown, turn: number): ScriptedAnswer => (turn % 2 === 0 ? calls(contract, turn) : { text: 'done' })
+    const script = (_: unknown, turn: number): ScriptedAnswer =>
+      turn % 2 === 0 ? calls(contract, turn) : { text: 'done' }
     const one = await play(store, { tools: [contract], script })
     const approved = await one.say('approve')
     await approved.decide((await approved.asked(1))[0]!, true)
@@ -65,7 +74,10 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     await expect(expired.decide(late!, true)).rejects.toMatchObject({ code: 'confirmation_expired' })
     await two.stop()
     expect([...done, ...short.done]).toEqual([0])
-    const rows = await store.admin('select status from plimsoll.confirmation where run_id = any ($1) order by created_at', [[approved, rejected, superseded, expired].map((s) => s.run)])
+    const rows = await store.admin(
+      'select status from plimsoll.confirmation where run_id = any ($1) order by created_at',
+      [[approved, rejected, superseded, expired].map((s) => s.run)],
+    )
     expect(rows.map((r) => r.status)).toEqual(['consumed', 'rejected', 'superseded', 'expired'])
   })
 
@@ -75,7 +87,11 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     const said = await stage.say('go')
     const cards = await said.asked(2)
     await said.decide(cards[1]!, false)
-    expect(await stopped(stage, await said.rest())).toEqual({ status: 'failed', wait: null, end: 'confirmation_rejected' })
+    expect(await stopped(stage, await said.rest())).toEqual({
+      status: 'failed',
+      wait: null,
+      end: 'confirmation_rejected',
+    })
     expect(done).toEqual([])
     // the other one is not run either, and both calls are answered
     expect(await said.results()).toHaveLength(2)
@@ -105,8 +121,17 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     const other = await stage.again({ worker: null })
     const presses = Array.from({ length: 50 }, (_, i) =>
       (i % 2 ? stage : other).runtime
-        .decide(person(), { confirmation: card!.id, approve: true, version: card!.version, paramsHash: card!.paramsHash, reason: null })
-        .then(() => 'decided', (error: unknown) => (error as { code: string }).code),
+        .decide(person(), {
+          confirmation: card!.id,
+          approve: true,
+          version: card!.version,
+          paramsHash: card!.paramsHash,
+          reason: null,
+        })
+        .then(
+          () => 'decided',
+          (error: unknown) => (error as { code: string }).code,
+        ),
     )
     const outcomes = await Promise.all(presses)
     expect(outcomes.filter((o) => o === 'decided')).toHaveLength(1)
@@ -117,7 +142,8 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
 
   it('J10 a second irreversible call with equal arguments names the one before, also beside it', async () => {
     const { contract } = payments()
-    const script = (_: unknown, turn: number): ScriptedAnswer => (turn === 0 ? calls(contract, 7) : turn === 1 ? calls(contract, 7, 8, 8) : { text: 'done' })
+    const script = (_: unknown, turn: number): ScriptedAnswer =>
+      turn === 0 ? calls(contract, 7) : turn === 1 ? calls(contract, 7, 8, 8) : { text: 'done' }
     const stage = await play(store, { tools: [contract], script })
     const said = await stage.say('go')
     const [first] = await said.asked(1)
@@ -149,7 +175,10 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
   })
 
   /** Approved by a person, while the program that shall act is another one, or the rows are not what they were. */
-  async function approvedThen(change: (stage: Play, run: string) => Promise<Partial<Scene>>, more: Parameters<typeof payments>[0] = {}) {
+  async function approvedThen(
+    change: (stage: Play, run: string) => Promise<Partial<Scene>>,
+    more: Parameters<typeof payments>[0] = {},
+  ) {
     const { contract, done } = payments(more)
     const script = (_: unknown, turn: number): ScriptedAnswer => (turn === 0 ? calls(contract, 1) : { text: 'done' })
     const scene: Scene = { tools: [contract], script }
@@ -167,8 +196,13 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
   it('J8 BR-013 binds its bytes: other arguments in the row are not sent', async () => {
     const { done, results } = await approvedThen(async (stage, run) => {
       const [row] = await store.admin('select arguments from plimsoll.effect where run_id = $1', [run])
-      const plain = Buffer.from(stage.runtime.sealer.open('acme', row!.arguments as Uint8Array)).toString().replaceAll('1', '1000')
-      await store.admin('update plimsoll.effect set arguments = $2 where run_id = $1', [run, Buffer.from(stage.runtime.sealer.seal('acme', Buffer.from(plain)))])
+      const plain = Buffer.from(stage.runtime.sealer.open('acme', row!.arguments as Uint8Array))
+        .toString()
+        .replaceAll('1', '1000')
+      await store.admin('update plimsoll.effect set arguments = $2 where run_id = $1', [
+        run,
+        Buffer.from(stage.runtime.sealer.seal('acme', Buffer.from(plain))),
+      ])
       return {}
     })
     expect(done).toEqual([])
@@ -197,12 +231,12 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
   })
 
   it('J11 BR-013 does not keep for ever: an approval that was not used in time is none', async () => {
-    const { done, end } = await approvedThen(
-      async (_, run) => {
-        await store.admin(`update plimsoll.confirmation set execute_by = now() - interval '1 second' where run_id = $1`, [run])
-        return {}
-      },
-    )
+    const { done, end } = await approvedThen(async (_, run) => {
+      await store.admin(`update plimsoll.confirmation set execute_by = now() - interval '1 second' where run_id = $1`, [
+        run,
+      ])
+      return {}
+    })
     expect(done).toEqual([])
     expect(end).toMatchObject({ end: 'confirmation_expired' })
   })
@@ -222,7 +256,10 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
         return { paid: n }
       },
     })
-    const script = (request: { messages: readonly { role: string; text?: string }[] }, turn: number): ScriptedAnswer => {
+    const script = (
+      request: { messages: readonly { role: string; text?: string }[] },
+      turn: number,
+    ): ScriptedAnswer => {
       const stale = request.messages.some((m) => m.role === 'tool' && m.text?.includes('stale_plan'))
       return turn === 0 || (stale && turn === 1) ? calls(contract, 1) : { text: 'done' }
     }
@@ -242,4 +279,3 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     expect(done).toEqual([1, 1])
   })
 })
-

@@ -4,6 +4,7 @@ import { openPostgres } from '../../src/db/postgres.ts'
 import { crashActor } from '../../src/eval/crash-case.ts'
 import type { FaultHook } from '../../src/kernel/faultpoint.ts'
 import { createRuntime } from '../../src/runtime.ts'
+import type { ProviderMode } from '../../src/testing/effect-provider.ts'
 import { type Proxy, proxyTo } from '../setup/proxy.ts'
 import { type Ground, openGround } from './ground.ts'
 import { COMPLETED, newAgent, tell } from './story.ts'
@@ -26,19 +27,32 @@ describe.skipIf(!url)('a database connection that breaks', () => {
   })
 
   /** A run of which one request, or its reply, is lost. */
-  async function cut(when: 'before' | 'after', statement: string, { nth = 1, mode = 'keyed' as Parameters<typeof newAgent>[1] } = {}) {
+  async function cut(
+    when: 'before' | 'after',
+    statement: string,
+    { nth = 1, mode = 'keyed' }: { nth?: number; mode?: ProviderMode } = {},
+  ) {
     const before = proxy.cuts()
     const told = await tell(ground, { db, mode, begin: () => proxy.cut(when, statement, nth) })
     return { ...told, cuts: proxy.cuts() - before }
   }
   const well = { cuts: 1, end: COMPLETED, effects: 1 }
 
-  it('A3 between a commit and its reply is no failure: the worker reads again and goes on, without a second row or effect', { timeout: 90_000 }, async () => {
+  it('A3 between a commit and its reply is no failure: the worker reads again and goes on, without a second row or effect', {
+    timeout: 90_000,
+  }, async () => {
     for (const nth of [1, 2, 3, 4, 5]) {
       const { run, ...told } = await cut('after', 'run_step', { nth })
       expect({ nth, ...told }).toEqual({ nth, ...well })
-      const rows = await ground.store.admin('select role, count(*) as n from plimsoll.message where run_id = $1 group by role order by role', [run])
-      expect(rows).toEqual([{ role: 'assistant', n: 3 }, { role: 'tool', n: 2 }, { role: 'user', n: 1 }])
+      const rows = await ground.store.admin(
+        'select role, count(*) as n from plimsoll.message where run_id = $1 group by role order by role',
+        [run],
+      )
+      expect(rows).toEqual([
+        { role: 'assistant', n: 3 },
+        { role: 'tool', n: 2 },
+        { role: 'user', n: 1 },
+      ])
     }
   })
 
@@ -54,7 +68,9 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     const { run, ...told } = await cut('after', 'lease_claim')
     expect(told).toEqual(well)
     // by the same worker: one claim at the start and one after the confirmation
-    expect(await ground.store.admin('select epoch, attempts from plimsoll.run where id = $1', [run])).toEqual([{ epoch: 2, attempts: 0 }])
+    expect(await ground.store.admin('select epoch, attempts from plimsoll.run where id = $1', [run])).toEqual([
+      { epoch: 2, attempts: 0 },
+    ])
   })
 
   it('J1 after a decision: it is recorded once, and who decided hears so', async () => {
@@ -64,15 +80,21 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     expect(audit).toEqual([{ action: 'confirmation.decide', outcome: 'approved' }])
   })
 
-  it.each(['run_step', 'effect_start', 'lease_claim', 'confirmation_decide'])('A3 before %s reaches the server only costs time', async (statement) => {
-    const { run: _, ...told } = await cut('before', statement)
-    expect(told).toEqual(well)
-  })
+  it.each(['run_step', 'effect_start', 'lease_claim', 'confirmation_decide'])(
+    'A3 before %s reaches the server only costs time',
+    async (statement) => {
+      const { run: _, ...told } = await cut('before', statement)
+      expect(told).toEqual(well)
+    },
+  )
 
   it('L3 Q1 before a model answer is stored: the answer is billed, and asked for anew', async () => {
     const { run, ...told } = await cut('before', 'run_step')
     expect(told).toEqual(well)
-    const ledger = await ground.store.admin('select kind, input_tokens + output_tokens > 0 as spent from plimsoll.ledger where run_id = $1 order by seq', [run])
+    const ledger = await ground.store.admin(
+      'select kind, input_tokens + output_tokens > 0 as spent from plimsoll.ledger where run_id = $1 order by seq',
+      [run],
+    )
     expect(ledger.slice(0, 3)).toEqual([
       { kind: 'open', spent: false },
       { kind: 'recovery', spent: true },
@@ -91,7 +113,10 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     )
     expect(rows).toEqual([{ id: run, version: sessionVersion, generation }])
     proxy.cut('after', 'run_step')
-    expect(await runtime.cancel(crashActor(), run, 'user', null)).toMatchObject({ status: 'canceled', end: 'user_canceled' })
+    expect(await runtime.cancel(crashActor(), run, 'user', null)).toMatchObject({
+      status: 'canceled',
+      end: 'user_canceled',
+    })
   })
 
   it('L1 by the end of its backend, between all steps: nothing is lost', { timeout: 60_000 }, async () => {
@@ -113,7 +138,8 @@ describe.skipIf(!url)('a database connection that breaks', () => {
   it('L2 for longer than a lease costs time and no run', { timeout: 60_000 }, async () => {
     let errors = 0
     let away = false
-    const lapsed = async () => (await ground.store.admin('select count(*) as n from plimsoll.worker where lease_until > now()'))[0]?.n === 0
+    const lapsed = async () =>
+      (await ground.store.admin('select count(*) as n from plimsoll.worker where lease_until > now()'))[0]?.n === 0
     const comesBack = async (): Promise<void> => {
       while (errors < 3 || !(await lapsed())) await ground.store.admin('select pg_sleep(0.05)')
       proxy.open()

@@ -16,7 +16,10 @@ export interface Ground extends CrashGround {
 export async function openGround({ processes = false } = {}): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-recovery-'))
   const sources = processes ? compiled() : null
-  const [store, provider] = await Promise.all([openStore('postgres'), startEffectProvider({ log: join(folder, 'effects.jsonl') })])
+  const [store, provider] = await Promise.all([
+    openStore('postgres'),
+    startEffectProvider({ log: join(folder, 'effects.jsonl') }),
+  ])
   return {
     store,
     db: store.db,

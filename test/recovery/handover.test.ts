@@ -42,7 +42,10 @@ describe.skipIf(!url)('a worker that stops politely', () => {
     expect(effects(agent)).toBe(1)
     const [row] = await ground.store.admin('select status, worker_id from plimsoll.run where id = $1', [run])
     expect(row).toEqual({ status: 'queued', worker_id: null })
-    const [effect] = await ground.store.admin(`select status, outcome from plimsoll.effect where run_id = $1 and level <> 'read'`, [run])
+    const [effect] = await ground.store.admin(
+      `select status, outcome from plimsoll.effect where run_id = $1 and level <> 'read'`,
+      [run],
+    )
     expect(effect).toEqual({ status: 'settled', outcome: 'ok' })
     const second = await runtime.work(TIMES)
     expect(await rest(runtime, run, runtime)).toEqual(COMPLETED)
@@ -65,31 +68,54 @@ describe.skipIf(!url)('a worker that stops politely', () => {
     expect({ arrived: arrived(agent), effects: effects(agent) }).toEqual({ arrived: 1, effects: 1 })
   })
 
-  it.each(['no_reply', 'status_500'] as const)('J4 an effect that ends in %s is asked about by a person, and its true outcome is told', async (kind) => {
-    const agent = newAgent(ground, 'manual')
-    await ground.provider.trouble({ resource: agent.name, kind })
-    const { runtime, run } = await opened(agent)
-    const worker = await runtime.work(TIMES)
-    await inFlight(agent, runtime, run)
-    await until(runtime, async () => (await seen(runtime, run))?.wait === 'unknown_effect')
-    // a parked run holds no worker, and canceling cannot make the effect unhappen (J7)
-    expect(await runtime.cancel(crashActor(), run, 'user', null)).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
-    await runtime.resolve(crashActor('operator'), { run, step: 2, position: 0 }, { happened: true, result: { id: 'found' }, reason: 'found at the provider' })
-    expect(await rest(runtime, run, runtime)).toEqual({ status: 'canceled', wait: null, end: 'user_canceled' })
-    await worker.stop()
-    const [effect] = await ground.store.admin(`select status, outcome from plimsoll.effect where run_id = $1 and level <> 'read'`, [run])
-    expect(effect).toEqual({ status: 'settled', outcome: 'ok' })
-    expect({ arrived: arrived(agent), effects: effects(agent) }).toEqual({ arrived: 1, effects: 1 })
-  })
+  it.each(['no_reply', 'status_500'] as const)(
+    'J4 an effect that ends in %s is asked about by a person, and its true outcome is told',
+    async (kind) => {
+      const agent = newAgent(ground, 'manual')
+      await ground.provider.trouble({ resource: agent.name, kind })
+      const { runtime, run } = await opened(agent)
+      const worker = await runtime.work(TIMES)
+      await inFlight(agent, runtime, run)
+      await until(runtime, async () => (await seen(runtime, run))?.wait === 'unknown_effect')
+      // a parked run holds no worker, and canceling cannot make the effect unhappen (J7)
+      expect(await runtime.cancel(crashActor(), run, 'user', null)).toMatchObject({
+        status: 'waiting_confirmation',
+        wait: 'unknown_effect',
+      })
+      await runtime.resolve(
+        crashActor('operator'),
+        { run, step: 2, position: 0 },
+        { happened: true, result: { id: 'found' }, reason: 'found at the provider' },
+      )
+      expect(await rest(runtime, run, runtime)).toEqual({ status: 'canceled', wait: null, end: 'user_canceled' })
+      await worker.stop()
+      const [effect] = await ground.store.admin(
+        `select status, outcome from plimsoll.effect where run_id = $1 and level <> 'read'`,
+        [run],
+      )
+      expect(effect).toEqual({ status: 'settled', outcome: 'ok' })
+      expect({ arrived: arrived(agent), effects: effects(agent) }).toEqual({ arrived: 1, effects: 1 })
+    },
+  )
 
-  it.each(['keyed', 'keyed_blind'] as const)('J4 a %s effect without a reply is repeated under its own key, and happens once', async (mode) => {
-    const agent = newAgent(ground, mode)
-    await ground.provider.trouble({ resource: agent.name, kind: 'status_500' })
-    const { runtime, run } = await opened(agent)
-    const worker = await runtime.work(TIMES)
-    expect(await rest(runtime, run, runtime)).toEqual(COMPLETED)
-    await worker.stop()
-    expect(effects(agent)).toBe(1)
-    expect(new Set(ground.provider.arrivals().filter((a) => a.resource === agent.name).map((a) => a.key)).size).toBe(1)
-  })
+  it.each(['keyed', 'keyed_blind'] as const)(
+    'J4 a %s effect without a reply is repeated under its own key, and happens once',
+    async (mode) => {
+      const agent = newAgent(ground, mode)
+      await ground.provider.trouble({ resource: agent.name, kind: 'status_500' })
+      const { runtime, run } = await opened(agent)
+      const worker = await runtime.work(TIMES)
+      expect(await rest(runtime, run, runtime)).toEqual(COMPLETED)
+      await worker.stop()
+      expect(effects(agent)).toBe(1)
+      expect(
+        new Set(
+          ground.provider
+            .arrivals()
+            .filter((a) => a.resource === agent.name)
+            .map((a) => a.key),
+        ).size,
+      ).toBe(1)
+    },
+  )
 })

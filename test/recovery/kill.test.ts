@@ -7,7 +7,8 @@ import { type Ground, openGround, runCases } from './ground.ts'
 const url = inject('postgres')
 
 /** The result of the read comes first. */
-const atEffect = (point: FaultPoint, mode: ProviderMode): CrashCase => caseAt(point, 'kill', mode, point === 'result.before' ? 2 : 1)
+const atEffect = (point: FaultPoint, mode: ProviderMode): CrashCase =>
+  caseAt(point, 'kill', mode, point === 'result.before' ? 2 : 1)
 
 describe.skipIf(!url)('a worker killed', () => {
   let ground: Ground
@@ -18,22 +19,37 @@ describe.skipIf(!url)('a worker killed', () => {
 
   const verdicts = async (places: readonly FaultPoint[], cases: readonly CrashCase[]) => {
     const results = await runCases(ground, cases)
-    return results.map((result, i) => ({ place: places[i], met: result.met.at(-1), verdict: judge(cases[i]!, result), reason: result.reason }))
+    return results.map((result, i) => ({
+      place: places[i],
+      met: result.met.at(-1),
+      verdict: judge(cases[i]!, result),
+      reason: result.reason,
+    }))
   }
 
   it('J5 at every named place leaves exactly one effect, and every place is passed', { timeout: 180_000 }, async () => {
-    const seen = await verdicts(FAULT_POINTS, FAULT_POINTS.map((point) => caseAt(point, 'kill')))
+    const seen = await verdicts(
+      FAULT_POINTS,
+      FAULT_POINTS.map((point) => caseAt(point, 'kill')),
+    )
     const asked = (place: FaultPoint) => (place.startsWith('park') ? 'unknown_effect' : 'completed')
     expect(seen).toEqual(FAULT_POINTS.map((place) => ({ place, met: [place], verdict: 'ok', reason: asked(place) })))
   })
 
-  it('J4 around an effect that nobody can ask about leaves at most one and asks a person', { timeout: 90_000 }, async () => {
+  it('J4 around an effect that nobody can ask about leaves at most one and asks a person', {
+    timeout: 90_000,
+  }, async () => {
     const places: readonly FaultPoint[] = ['preflight.after', 'ext.replied', 'result.before']
-    const seen = await verdicts(places, places.map((point) => atEffect(point, 'manual')))
+    const seen = await verdicts(
+      places,
+      places.map((point) => atEffect(point, 'manual')),
+    )
     expect(seen).toEqual(places.map((place) => ({ place, met: [place], verdict: 'ok', reason: 'unknown_effect' })))
   })
 
-  it('J4 around an effect without a key finds out whether it happened, and never does it twice', { timeout: 90_000 }, async () => {
+  it('J4 around an effect without a key finds out whether it happened, and never does it twice', {
+    timeout: 90_000,
+  }, async () => {
     const places: readonly FaultPoint[] = ['ext.before', 'ext.replied', 'result.before', 'ext.replied']
     const cases = places.map((point, i) => atEffect(point, i < 2 ? 'state' : 'keyed_blind'))
     const seen = await verdicts(places, cases)

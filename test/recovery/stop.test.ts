@@ -11,7 +11,9 @@ describe.skipIf(!url)('a worker that is paused for longer than its lease', () =>
   })
   afterAll(() => ground.close())
 
-  it('L2 BR-058 wakes up without rights: no second effect, and its stale writes are refused', { timeout: 120_000 }, async () => {
+  it('L2 BR-058 wakes up without rights: no second effect, and its stale writes are refused', {
+    timeout: 120_000,
+  }, async () => {
     const cases: CrashCase[] = [
       { mode: 'keyed', victims: ['preflight.before:1:stop'] },
       { mode: 'manual', victims: ['preflight.after:1:stop'] },
@@ -23,7 +25,14 @@ describe.skipIf(!url)('a worker that is paused for longer than its lease', () =>
     const results = await runCases(ground, cases)
     expect(results.map((r) => r.met.flat().length)).toEqual(cases.map(() => 1))
     expect(results.map((r, i) => judge(cases[i]!, r))).toEqual(cases.map(() => 'ok'))
-    expect(results.map((r) => r.reason)).toEqual(['completed', 'unknown_effect', 'completed', 'completed', 'completed', 'completed'])
+    expect(results.map((r) => r.reason)).toEqual([
+      'completed',
+      'unknown_effect',
+      'completed',
+      'completed',
+      'completed',
+      'completed',
+    ])
     // one chain of versions, and each message once, whoever wrote it
     const [doubled] = await ground.store.admin(
       `select count(*) as n from (select run_id, step, position, role from plimsoll.message group by 1, 2, 3, 4 having count(*) > 1) d`,

@@ -41,7 +41,12 @@ export async function tell(ground: Ground, plot: Plot): Promise<Told> {
   const runtime = createRuntime({ db: plot.db, agents: [agent], ...(plot.fault ? { fault: plot.fault } : {}) })
   const { run } = await watching.submit(crashActor(), { agent: agent.name, text: resource })
   plot.begin?.()
-  const worker = await runtime.work({ heartbeatMs: 400, leaseMs: 1_600, pollMs: 50, onError: plot.onError ?? (() => {}) })
+  const worker = await runtime.work({
+    heartbeatMs: 400,
+    leaseMs: 1_600,
+    pollMs: 50,
+    onError: plot.onError ?? (() => {}),
+  })
   const end = await rest(watching, run, runtime)
   await worker.stop()
   return { run, end, effects: ground.provider.effects().filter((e) => e.resource === resource).length }

@@ -40,10 +40,12 @@ export async function proxyTo(target: string): Promise<Proxy> {
     let armed = false
     for (const socket of [client, upstream]) {
       sockets.add(socket)
-      socket.on('error', () => end(client, upstream)).on('close', () => {
-        sockets.delete(socket)
-        end(client, upstream)
-      })
+      socket
+        .on('error', () => end(client, upstream))
+        .on('close', () => {
+          sockets.delete(socket)
+          end(client, upstream)
+        })
     }
     client.on('data', (data) => {
       const hit = plan !== null && data.includes(plan.text) && --plan.left === 0 ? plan : null

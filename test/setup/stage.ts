@@ -5,7 +5,7 @@ import type { FaultHook } from '../../src/kernel/faultpoint.ts'
 import type { RunId, SessionId } from '../../src/kernel/ids.ts'
 import type { Actor } from '../../src/kernel/scope.ts'
 import { actorFrom, scopeOf } from '../../src/request/actor.ts'
-import type { Authorize } from '../../src/run/act.shell.ts'
+import type { Authorize } from '../../src/run/acting.ts'
 import { type Agent, agent, type AgentSpec } from '../../src/run/agent.ts'
 import { isFinal, type Run } from '../../src/run/state.ts'
 import type { Worker, WorkerOptions } from '../../src/run/worker.shell.ts'
@@ -73,10 +73,22 @@ const QUICK = { pollMs: 20 }
 let made = 0
 
 export async function play(store: TestStore, scene: Scene): Promise<Play> {
-  const { script = [{ text: 'done' }], name = `stage_${(made += 1)}`, fault, authorize, worker: how = {}, ...spec } = scene
+  const {
+    script = [{ text: 'done' }],
+    name = `stage_${(made += 1)}`,
+    fault,
+    authorize,
+    worker: how = {},
+    ...spec
+  } = scene
   const model = scene.model ?? scripted(script)
   const acting: Agent = agent(name, { budget: BUDGET, ...spec, model })
-  const runtime = createRuntime({ db: store.db, agents: [acting], ...(fault ? { fault } : {}), ...(authorize ? { authorize } : {}) })
+  const runtime = createRuntime({
+    db: store.db,
+    agents: [acting],
+    ...(fault ? { fault } : {}),
+    ...(authorize ? { authorize } : {}),
+  })
   const worker = how === null ? IDLE : await runtime.work({ ...QUICK, onError: () => {}, ...how })
   return {
     runtime,
@@ -91,13 +103,27 @@ export async function play(store: TestStore, scene: Scene): Promise<Play> {
 }
 
 /** A program without a worker. */
-const IDLE = { stop: () => Promise.resolve(), driven: () => 0, cancel: () => {}, recheck: () => {}, wake: () => {}, id: () => 'wrk_none' } as Worker
+const IDLE = {
+  stop: () => Promise.resolve(),
+  driven: () => 0,
+  cancel: () => {},
+  recheck: () => {},
+  wake: () => {},
+  id: () => 'wrk_none',
+} as Worker
 
-function said(store: TestStore, runtime: Runtime, done: { run: RunId; session: SessionId; sessionVersion: number }): Said {
+function said(
+  store: TestStore,
+  runtime: Runtime,
+  done: { run: RunId; session: SessionId; sessionVersion: number },
+): Said {
   const { run } = done
   const actor = person()
   const seen = async (): Promise<Seen> => {
-    const [row] = await store.admin('select status, wait_reason as wait, end_reason as end from plimsoll.run where id = $1', [run])
+    const [row] = await store.admin(
+      'select status, wait_reason as wait, end_reason as end from plimsoll.run where id = $1',
+      [run],
+    )
     return row as unknown as Seen
   }
   const until = async (wanted: (seen: Seen) => boolean): Promise<Seen> => {
@@ -119,14 +145,26 @@ function said(store: TestStore, runtime: Runtime, done: { run: RunId; session: S
       expect(cards).toHaveLength(count)
       return cards
     },
-    decide: ({ id, version, paramsHash }, approve) => runtime.decide(actor, { confirmation: id, approve, version, paramsHash, reason: null }),
+    decide: ({ id, version, paramsHash }, approve) =>
+      runtime.decide(actor, { confirmation: id, approve, version, paramsHash, reason: null }),
     cancel: () => runtime.cancel(actor, run, 'user', null),
     async results() {
-      const rows = await store.admin(`select body from plimsoll.message where run_id = $1 and role = 'tool' order by seq`, [run])
-      return rows.map((r) => parsed((JSON.parse(Buffer.from(runtime.sealer.open('acme', r.body as Uint8Array)).toString()) as { text: string }).text))
+      const rows = await store.admin(
+        `select body from plimsoll.message where run_id = $1 and role = 'tool' order by seq`,
+        [run],
+      )
+      return rows.map((r) =>
+        parsed(
+          (JSON.parse(Buffer.from(runtime.sealer.open('acme', r.body as Uint8Array)).toString()) as { text: string })
+            .text,
+        ),
+      )
     },
     async effects() {
-      const rows = await store.admin('select step, position, status, outcome, error_code as code from plimsoll.effect where run_id = $1 order by step, position', [run])
+      const rows = await store.admin(
+        'select step, position, status, outcome, error_code as code from plimsoll.effect where run_id = $1 order by step, position',
+        [run],
+      )
       return rows as unknown as Effect[]
     },
     ledger: () =>
