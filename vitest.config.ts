@@ -1,6 +1,14 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
+  // as tsconfig.json says: an example imports the package by its name
+  resolve: {
+    alias: [
+      { find: /^plimsoll$/, replacement: fileURLToPath(new URL('src/index.ts', import.meta.url)) },
+      { find: /^plimsoll\/testing$/, replacement: fileURLToPath(new URL('src/testing/index.ts', import.meta.url)) },
+    ],
+  },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts', 'tools/**/*.test.ts'],
     globalSetup: ['test/setup/postgres.ts'],

@@ -3,10 +3,12 @@
  * each; the output of a failed one follows. With `--json` the last line is `{ passed, failed, seconds }`.
  */
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { checkGuarantees, pendingCount } from './guarantees.ts'
 import { migrated } from './migrated.ts'
+import { checkPacked } from './packed.ts'
 import { checkSchema } from './schema.ts'
+import { checkScoreboard } from './scoreboard.ts'
 import { checkSql } from './sql.ts'
 
 interface Outcome {
@@ -19,10 +21,6 @@ interface Step {
   readonly name: string
   run(): Promise<Outcome>
 }
-
-/** Dead code and the package's shape can be judged once there is a door. */
-const HAS_DOOR = existsSync('src/index.ts')
-const NO_DOOR: Outcome = { complaint: null, note: 'skipped, there is no src/index.ts yet' }
 
 const program = (command: string, ...args: readonly string[]): Promise<Outcome> =>
   new Promise((resolve) => {
@@ -41,7 +39,7 @@ const program = (command: string, ...args: readonly string[]): Promise<Outcome> 
 async function generatedFiles(): Promise<Outcome> {
   const db = await migrated('migrations')
   try {
-    const complaints = [await checkSql(db), await checkSchema(db)].filter((text) => text !== null)
+    const complaints = [await checkSql(db), await checkSchema(db), checkScoreboard()].filter((text) => text !== null)
     return { complaint: complaints.length > 0 ? complaints.join('\n') : null }
   } finally {
     await db.close()
@@ -49,9 +47,11 @@ async function generatedFiles(): Promise<Outcome> {
 }
 
 async function shape(): Promise<Outcome> {
-  if (!HAS_DOOR) return NO_DOOR
+  rmSync('dist', { recursive: true, force: true })
   const built = await program('tsc', '-p', 'tsconfig.build.json')
-  return built.complaint === null ? program('publint', '--pack', 'false', '--strict') : built
+  if (built.complaint !== null) return built
+  const shaped = await program('publint', '--pack', 'false', '--strict')
+  return shaped.complaint === null ? { complaint: checkPacked() } : shaped
 }
 
 /** The names are enough: `npm run format` mends them. */
@@ -68,7 +68,7 @@ const STEPS: readonly Step[] = [
   { name: 'types', run: () => program('tsc', '--noEmit', '-p', 'tsconfig.json') },
   { name: 'arrows', run: () => program('depcruise', '--config', '.dependency-cruiser.cjs', 'src', 'test', 'tools') },
   { name: 'format', run: format },
-  { name: 'dead code', run: async () => (HAS_DOOR ? program('knip', '--no-progress') : NO_DOOR) },
+  { name: 'dead code', run: () => program('knip', '--no-progress') },
   { name: 'package', run: shape },
   {
     name: 'guarantees',
