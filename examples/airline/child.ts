@@ -4,6 +4,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
+/** Longer than a replay lets a connection rest. */
+export const KEEP_ALIVE_MS = 600_000
+
 export interface Served {
   readonly url: string
   readonly pid: number

@@ -11,7 +11,9 @@ export type KillPlan = {
 export const INSIDE_EFFECT: readonly FaultPoint[] = ['ext.before', 'ext.replied', 'preflight.after']
 const ELSEWHERE: readonly FaultPoint[] = [
   'model.end',
+  'plan.after',
   'step.afterIntent',
+  'model.firstDelta',
   'result.before',
   'context.built',
   'result.after',

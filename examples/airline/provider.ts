@@ -12,7 +12,7 @@ import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import type { JsonObject } from '../../src/kernel/json.ts'
 import { openBook, type Refusal, type ToolRequest } from './book.ts'
-import { endWithParent } from './child.ts'
+import { endWithParent, KEEP_ALIVE_MS } from './child.ts'
 import { AIRLINE_DATA, readBase } from './data.ts'
 import { linesOf, lineText, totalsOf } from './ledger.ts'
 import { changesOf, reservationOf, userOf } from './rules/world.ts'
@@ -88,6 +88,9 @@ app.get('/log', (c) => c.json(totalsOf(linesOf(readFileSync(logFile, 'utf8')))))
 const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(options.port) }, ({ port }) => {
   console.log(JSON.stringify({ port }))
 })
+
+// closed while a call is on its way to it, an idle connection would look like a call without an answer
+if ('keepAliveTimeout' in server) server.keepAliveTimeout = KEEP_ALIVE_MS
 
 endWithParent()
 process.once('SIGTERM', () => {

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { KEEP_ALIVE_MS } from './child.ts'
 import { completionOf, usageOf, writesOf } from './chunks.ts'
 import type { Conversation } from './conversations.ts'
 import { type HistoryIndex, indexHistories, type Match, type WireMessage } from './history.ts'
@@ -60,6 +61,7 @@ export async function startRecording(options: {
   const server = createServer((request, response) => {
     answer(index, requests, request, response).catch(() => response.destroy())
   })
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   server.listen(options.port ?? 0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
