@@ -24,11 +24,15 @@ const fileOf = (cases: unknown) => {
 const corpus = sharedFile('bad-inputs/cases.json')
 
 describe('the bad-input corpus', () => {
-  it.skipIf(corpus === null)('I3 every case of the corpus ends as it states', async () => {
-    const { exit, lines } = await run(corpus ?? '', '--json')
-    expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ failures: [] })
-    expect(exit).toBe(0)
-  })
+  it.skipIf(corpus === null)(
+    'I3 every case of the corpus ends as it states',
+    async () => {
+      const { exit, lines } = await run(corpus ?? '', '--json')
+      expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ failures: [] })
+      expect(exit).toBe(0)
+    },
+    120_000,
+  )
 
   it('I3 a case that ends otherwise is told with its reason and fails the command', async () => {
     const file = fileOf({

@@ -183,8 +183,8 @@ const flood = (pace: (turn: number) => Promise<unknown>): Model => ({
   price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 },
   async *stream(request) {
     const turn = request.messages.filter((m) => m.role === 'assistant').length
-    await pace(turn)
     for (let i = 0; i < 10; i++) yield { kind: 'text', delta: 'x'.repeat(FLOOD_BYTES / 10) }
+    await pace(turn + 1)
     if (turn < FLOOD_TURNS)
       yield {
         kind: 'call',
@@ -308,7 +308,7 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
       run: () => ({ items: [] }),
     })
     const budget = { steps: 40, toolCalls: 40, tokens: 1_000_000_000, costCents: 1_000_000, seconds: 300 }
-    // the model goes on when the reader that reads has its last turn whole
+    // a turn ends when the reader that reads has it whole
     let quick: Listener | null = null
     const pace = (turn: number) =>
       until(
