@@ -81,7 +81,7 @@ async function failedCalls(
 }
 
 async function changesAt(provider: string): Promise<ReadonlyMap<string, Changes>> {
-  const ask = async (path: string) => (await fetch(`${provider}/worlds${path}`)).json() as Promise<unknown>
+  const ask = async (path: string) => (await fetch(`${provider}/worlds${path}`)).json()
   const ids = (await ask('')) as readonly string[]
   return new Map(
     await Promise.all(ids.map(async (id) => [id, (await ask(`/${encodeURIComponent(id)}/state`)) as Changes] as const)),

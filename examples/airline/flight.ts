@@ -10,7 +10,7 @@ import { indexHistories } from './history.ts'
 import { planKills } from './kills.ts'
 import { isWrite } from './rules/tools.ts'
 import { openStage, type Stage } from './stage.ts'
-import { type Talk, talk } from './talk.ts'
+import { type Talk, talk, textOf } from './talk.ts'
 
 export type FlightOptions = {
   readonly data: string
@@ -84,5 +84,5 @@ async function talkAll(
 
 async function endUser(service: Caller, url: string, id: string): Promise<Caller> {
   const { body } = await service.post('/v1/tokens', { user: id })
-  return callerWith(String(body.token), url)
+  return callerWith(textOf(body, 'token'), url)
 }

@@ -3,7 +3,7 @@
  * is asked. Everything over HTTP with the user's own token.
  */
 import type { JsonObject } from '../../src/kernel/json.ts'
-import type { Caller } from './caller.ts'
+import type { Caller, RunEvent } from './caller.ts'
 import type { Conversation } from './conversations.ts'
 
 export type RunEnd = {
@@ -40,20 +40,27 @@ export async function talk(user: Caller, agent: string, conversation: Conversati
 
 async function awaitRun(user: Caller, run: string, patienceMs: number): Promise<RunEnd> {
   const signal = AbortSignal.timeout(patienceMs)
-  let [after, toolCalls] = [0, 0]
+  let toolCalls = 0
   try {
-    for (;;) {
-      for await (const { id, type, data } of user.events(run, after, signal)) {
-        after = id
-        if (type === 'calls_settled') toolCalls += (data.calls as readonly unknown[]).length
-        if (type === 'run_parked' && data.reason === 'confirmation') await agree(user, run)
-        if (type === 'run_parked' && data.reason === 'unknown_effect') return { run, reason: null, toolCalls }
-        if (type === 'run_ended') return { run, reason: textOf(data, 'reason'), toolCalls }
-      }
+    for await (const { type, data } of eventsOf(user, run, signal)) {
+      if (type === 'calls_settled') toolCalls += (data.calls as readonly unknown[]).length
+      if (type === 'run_parked' && data.reason === 'confirmation') await agree(user, run)
+      if (type === 'run_parked' && data.reason === 'unknown_effect') break
+      if (type === 'run_ended') return { run, reason: textOf(data, 'reason'), toolCalls }
     }
   } catch (error) {
-    if (signal.aborted) return { run, reason: null, toolCalls }
-    throw error
+    if (!signal.aborted) throw error
+  }
+  return { run, reason: null, toolCalls }
+}
+
+/** The events of a run from its first on, over as many streams as it takes. */
+async function* eventsOf(user: Caller, run: string, signal: AbortSignal): AsyncGenerator<RunEvent> {
+  for (let after = 0; ; ) {
+    for await (const event of user.events(run, after, signal)) {
+      after = event.id
+      yield event
+    }
   }
 }
 
@@ -67,7 +74,8 @@ async function agree(user: Caller, run: string): Promise<void> {
   }
 }
 
-function textOf(body: JsonObject, field: string): string {
+/** Throws when the answer has no text there. */
+export function textOf(body: JsonObject, field: string): string {
   const value = body[field]
   if (typeof value !== 'string') throw new Error(`the answer has no ${field}`)
   return value
