@@ -1,14 +1,14 @@
 /** `plimsoll approvals`: what waits for a person. */
 import { createInterface } from 'node:readline/promises'
 import { card, confirmersOf } from './card.ts'
-import { type Body, type Client, reach, type Reach } from './client.ts'
+import { type Body, type Client, field, reach, type Reach } from './client.ts'
 import { type Output, table, usage } from './output.ts'
 import { visible } from './visible.ts'
 
 export async function listApprovals(options: Reach & { readonly limit: number }, out: Output): Promise<void> {
   const page = await (await reach(options, 'service')).get(`/v1/confirmations?limit=${options.limit}`)
   const items = page['items'] as readonly Body[]
-  const rows = items.map((c) => [c['id'], c['summary'], `${c['tool']}@${c['tool_version']}`, confirmersOf(c).join(', '), c['expires_at']])
+  const rows = items.map((c) => [c['id'], c['summary'], `${field(c, 'tool')}@${field(c, 'tool_version')}`, confirmersOf(c).join(', '), c['expires_at']])
   out.show(...(items.length > 0 ? table(['approval', 'what', 'tool', 'who decides', 'until'], rows) : ['Nothing waits.']))
   out.result({ items, more: page['next_cursor'] !== null })
 }

@@ -12,6 +12,12 @@ export interface Answer {
 /** JSON of our own server: read field by field, printed through `visible`. */
 export type Body = Readonly<Record<string, unknown>>
 
+/** A field as text for people; what is no word is shown as JSON. */
+export function field(body: Body, name: string): string {
+  const value = body[name]
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '–')
+}
+
 export interface Sent {
   readonly body?: unknown
   /** The version that was seen. */

@@ -40,7 +40,7 @@ async function imported(file: string, load: () => Promise<unknown>): Promise<unk
 }
 
 interface TsxLoader {
-  tsImport(specifier: string, parent: string): Promise<unknown>
+  readonly tsImport: (specifier: string, parent: string) => Promise<unknown>
 }
 
 async function importTyped(file: string, path: string): Promise<unknown> {

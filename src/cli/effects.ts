@@ -1,13 +1,13 @@
 /** `plimsoll effects`: actions of which nobody knows whether they happened, and a person's word on them. */
 import { randomUUID } from 'node:crypto'
-import { type Body, reach, type Reach } from './client.ts'
+import { type Body, field, reach, type Reach } from './client.ts'
 import { type Output, table, usage } from './output.ts'
 import { visible } from './visible.ts'
 
 export async function listUnknown(options: Reach, out: Output): Promise<void> {
   const page = await (await reach(options, 'operator')).get('/ops/v1/effects?status=unknown')
   const items = page['items'] as readonly Body[]
-  const rows = items.map((e) => [`${e['run_id']}/${e['step']}/${e['position']}`, `${e['tool']}@${e['tool_version']}`, e['idempotency_key'], e['attempt'], e['started_at']])
+  const rows = items.map((e) => [['run_id', 'step', 'position'].map((name) => field(e, name)).join('/'), `${field(e, 'tool')}@${field(e, 'tool_version')}`, e['idempotency_key'], e['attempt'], e['started_at']])
   out.show(...(items.length > 0 ? table(['effect', 'tool', 'key at the provider', 'attempt', 'started'], rows) : ['No effect is unknown.']))
   out.result({ items })
 }

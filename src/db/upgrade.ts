@@ -1,5 +1,6 @@
 /** Migrations of a PostgreSQL, by a role that owns its schema. */
 import { migrate as apply, migrationState } from './migrate.ts'
+import type { openMigrator } from './postgres.ts'
 
 /** Applies what is missing and returns the names. @throws Fault `store_unavailable`, `schema_newer` */
 export const migrate = (url: string): Promise<string[]> => withMigrator(url, (db) => apply(db))
@@ -8,11 +9,11 @@ export const migrate = (url: string): Promise<string[]> => withMigrator(url, (db
 export const pendingMigrations = (url: string): Promise<string[]> =>
   withMigrator(url, async (db) => (await migrationState(db)).pending.map((m) => m.name))
 
-type Migrator = Awaited<ReturnType<typeof import('./postgres.ts').openMigrator>>
+type Migrator = Awaited<ReturnType<typeof openMigrator>>
 
 export async function withMigrator<T>(url: string, work: (db: Migrator) => Promise<T>): Promise<T> {
-  const { openMigrator } = await import('./postgres.ts')
-  const db = await openMigrator(url)
+  const postgres = await import('./postgres.ts')
+  const db = await postgres.openMigrator(url)
   try {
     return await work(db)
   } finally {

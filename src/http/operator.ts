@@ -2,7 +2,6 @@
 import type { Hono } from 'hono'
 import { Fault } from '../kernel/fault.ts'
 import { isId } from '../kernel/ids.ts'
-import type { Json } from '../kernel/json.ts'
 import { performOnce } from './once.ts'
 import { bodyOf, type Ctx, type Env, etag, invalid, type Parts, queryOf } from './request.ts'
 import { bodies, queries } from './schemas.ts'
@@ -39,7 +38,7 @@ export function operatorRoutes(app: Hono<Env>, parts: Parts): void {
       return { status: 200, body: { run_id: at.run, step: at.step, position: at.position, outcome: value.outcome, version, status } }
     })
     c.header('etag', etag((done.body as { readonly version: number }).version))
-    return c.json(done.body as Json, done.status)
+    return c.json(done.body, done.status)
   })
 }
 
