@@ -61,6 +61,15 @@ describe.each(ENGINES)('a run and its store, on %s', (engine) => {
     expect(await said.results()).toEqual(asked.map((_, n) => n))
   })
 
+  it('C5 L4 BR-062 a run whose transcript is damaged ends, and does not loop', async () => {
+    const stage = await play(store, { attempts: 2, worker: null })
+    const said = await stage.say('go')
+    await store.admin(`update plimsoll.message set content_hash = 'other' where run_id = $1`, [said.run])
+    const working = await stage.again({ worker: {} })
+    expect(await said.rest()).toEqual({ status: 'failed', wait: null, end: 'attempts_exhausted' })
+    await working.stop()
+  })
+
   it.runIf(engine === 'postgres')(
     'L5 BR-066 nothing is open in the database while a model or a tool works',
     async () => {

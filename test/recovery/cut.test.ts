@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import type { Db } from '../../src/db/port.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { crashActor } from '../../src/eval/crash-case.ts'
-import type { FaultHook } from '../../src/kernel/faultpoint.ts'
+import type { FaultHook, FaultPoint } from '../../src/kernel/faultpoint.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import type { ProviderMode } from '../../src/testing/effect-provider.ts'
 import { type Proxy, proxyTo } from '../setup/proxy.ts'
@@ -133,6 +133,25 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     const { end, effects } = await tell(ground, { db, mode: 'state', fault })
     expect({ end, effects, places }).toEqual({ end: COMPLETED, effects: 1, places: new Set() })
     expect(ended).toBeGreaterThan(4)
+  })
+
+  it('L4 and so does an error of the program, at any place: it costs an attempt and no run', { timeout: 60_000 }, async () => {
+    const places: readonly FaultPoint[] = [
+      'claim.before',
+      'claim.after',
+      'context.built',
+      'step.beforeIntent',
+      'preflight.after',
+      'ext.replied',
+      'result.before',
+      'final.before',
+    ]
+    const left = new Set(places)
+    const fault: FaultHook = (point) => {
+      if (left.delete(point)) throw new Error('planted')
+    }
+    const { end, effects } = await tell(ground, { db, mode: 'keyed', fault })
+    expect({ end, effects, left }).toEqual({ end: COMPLETED, effects: 1, left: new Set() })
   })
 
   it('L2 for longer than a lease costs time and no run', { timeout: 60_000 }, async () => {
