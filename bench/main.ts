@@ -3,9 +3,14 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/setup/server.ts'
 import { benchSteps } from './steps.ts'
 
-const BENCHES: Readonly<Record<string, (url: string, say: (line: string) => void) => Promise<Record<string, unknown>>>> = { steps: benchSteps }
+const BENCHES: Readonly<
+  Record<string, (url: string, say: (line: string) => void) => Promise<Record<string, unknown>>>
+> = { steps: benchSteps }
 
-const { values, positionals } = parseArgs({ options: { json: { type: 'boolean' }, db: { type: 'string' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { json: { type: 'boolean' }, db: { type: 'string' } },
+  allowPositionals: true,
+})
 const bench = BENCHES[positionals[0] ?? '']
 if (!bench) {
   console.error(`usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [--json] [--db URL]`)

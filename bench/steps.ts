@@ -6,7 +6,7 @@ import type { Db } from '../src/db/port.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { actorFrom } from '../src/request/actor.ts'
 import { agent } from '../src/run/agent.ts'
-import { createRuntime, type Runtime } from '../src/runtime.ts'
+import { createRuntime } from '../src/runtime.ts'
 import { scripted } from '../src/testing/index.ts'
 import { tool } from '../src/tool/define.ts'
 import { type BenchDatabase, bareCommits, freshDatabase, median, walBytes } from './database.ts'
@@ -14,24 +14,41 @@ import { type BenchDatabase, bareCommits, freshDatabase, median, walBytes } from
 const ROUNDS = 5
 const BARE = 1_000
 
-const actor = actorFrom({ kind: 'service', tenant: 'bench', environment: 'test', user: 'u', subject: 'u', permissions: ['*'] })
+const actor = actorFrom({
+  kind: 'service',
+  tenant: 'bench',
+  environment: 'test',
+  user: 'u',
+  subject: 'u',
+  permissions: ['*'],
+})
 
 const look = tool('look@1', {
   description: 'Looks and finds nothing.',
-  input: { type: 'object', properties: { turn: { type: 'integer' }, note: { type: 'string' } }, additionalProperties: false },
+  input: {
+    type: 'object',
+    properties: { turn: { type: 'integer' }, note: { type: 'string' } },
+    additionalProperties: false,
+  },
   effect: 'read',
   run: () => ({ found: false }),
 })
 
 /** Random text, because repeated characters would be compressed away. */
-const note = (turn: number): string => Array.from({ length: 12 }, (_, i) => ((turn + 1) * 7919 * (i + 1) * 104_729).toString(36)).join('')
+const note = (turn: number): string =>
+  Array.from({ length: 12 }, (_, i) => ((turn + 1) * 7919 * (i + 1) * 104_729).toString(36)).join('')
 
 const walker = (steps: number) =>
   agent('walker', {
-    model: scripted((request) => {
-      const turn = request.messages.filter((m) => m.role === 'assistant').length
-      return turn < steps - 1 ? { calls: [{ name: 'look', arguments: { turn, note: note(turn) } }] } : { text: `done ${note(turn)}` }
-    }, { contextTokens: 10_000_000, maxOutputTokens: 200, price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 } }),
+    model: scripted(
+      (request) => {
+        const turn = request.messages.filter((m) => m.role === 'assistant').length
+        return turn < steps - 1
+          ? { calls: [{ name: 'look', arguments: { turn, note: note(turn) } }] }
+          : { text: `done ${note(turn)}` }
+      },
+      { contextTokens: 10_000_000, maxOutputTokens: 200, price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 } },
+    ),
     tools: [look],
     budget: { steps: 2_000, toolCalls: 2_000, tokens: 1_000_000_000, costCents: 1_000_000, seconds: 3_600 },
   })
@@ -47,7 +64,8 @@ function counting(db: Db): { readonly db: Db; readonly count: { statements: numb
         const rows = await db.call(statement, params)
         count.statements += 1
         // an idle claim or look writes nothing and flushes nothing
-        if (!/load|canceled/.test(statement.name) && (!/claim|reap/.test(statement.name) || rows.length > 0)) count.commits += 1
+        if (!/load|canceled/.test(statement.name) && (!/claim|reap/.test(statement.name) || rows.length > 0))
+          count.commits += 1
         return rows
       },
       read: (scope, statement, params) => {
@@ -108,7 +126,8 @@ async function cell(at: BenchDatabase, concurrency: number, runs: number, steps:
   }
   await worker.stop()
   await db.close()
-  if (ends.get('completed') !== runs) throw new Error(`bench steps: not every run completed: ${JSON.stringify([...ends])}`)
+  if (ends.get('completed') !== runs)
+    throw new Error(`bench steps: not every run completed: ${JSON.stringify([...ends])}`)
   return result
 }
 
@@ -116,7 +135,9 @@ async function cell(at: BenchDatabase, concurrency: number, runs: number, steps:
 async function rowBytes(at: BenchDatabase, steps: number): Promise<number> {
   await cell(at, 1, 1, steps)
   const tables = ['message', 'effect', 'ledger', 'event']
-  const sums = tables.map((t) => `(select coalesce(sum(pg_column_size(t.*)), 0) from plimsoll.${t} t where t.run_id = r.id)`)
+  const sums = tables.map(
+    (t) => `(select coalesce(sum(pg_column_size(t.*)), 0) from plimsoll.${t} t where t.run_id = r.id)`,
+  )
   const { rows } = await at.admin.query<{ bytes: string }>(
     `select (${sums.join(' + ')} + pg_column_size(r.*))::text as bytes from plimsoll.run r order by r.created_at desc limit 1`,
   )
@@ -128,7 +149,10 @@ export async function benchSteps(server: string, say: (line: string) => void): P
   try {
     await cell(at, 4, 20, 10)
     const concurrency: Record<string, Record<string, number>> = {}
-    for (const [level, runs] of [[1, 60], [50, 400]] as const) {
+    for (const [level, runs] of [
+      [1, 60],
+      [50, 400],
+    ] as const) {
       const cells: (Cell & { bare: number })[] = []
       for (let round = 0; round < ROUNDS; round++) {
         const bare = await bareCommits(at.admin, BARE)
@@ -145,10 +169,14 @@ export async function benchSteps(server: string, say: (line: string) => void): P
         ratio: of((c) => c.stepsPerSecond / c.bare),
       }
       const { stepsPerSecond = 0, bareCommitsPerSecond = 0, ratio = 0 } = concurrency[level] ?? {}
-      say(`concurrency ${level}: ${stepsPerSecond.toFixed(0)} steps/s, bare ${bareCommitsPerSecond.toFixed(0)} commits/s, ratio ${ratio.toFixed(3)}`)
+      say(
+        `concurrency ${level}: ${stepsPerSecond.toFixed(0)} steps/s, bare ${bareCommitsPerSecond.toFixed(0)} commits/s, ratio ${ratio.toFixed(3)}`,
+      )
     }
     const bytesPerStep = { 10: await rowBytes(at, 10), 1000: await rowBytes(at, 1_000) }
-    say(`bytes per step: ${bytesPerStep[10].toFixed(0)} in a run of 10, ${bytesPerStep[1000].toFixed(0)} in a run of 1000`)
+    say(
+      `bytes per step: ${bytesPerStep[10].toFixed(0)} in a run of 10, ${bytesPerStep[1000].toFixed(0)} in a run of 1000`,
+    )
     return { bench: 'steps', concurrency, bytesPerStep }
   } finally {
     await at.drop()

@@ -28,9 +28,16 @@ it('I1 the README shows this example, in at most 25 lines', () => {
 
 it('J1 the example asks before it pays, and pays once', async () => {
   const ann = await plane.user('ann')
-  const run = (await ann.post('/v1/runs', { body: { agent: 'support', text: 'Please refund order 1042, $12.00' } })).body.id
+  const run = (await ann.post('/v1/runs', { body: { agent: 'support', text: 'Please refund order 1042, $12.00' } }))
+    .body.id
   const card = await confirmationOf(ann, run)
   expect(card).toMatchObject({ summary: 'Refund 1200 cents of order 1042', params: { orderId: '1042', cents: 1_200 } })
-  await ann.post(`/v1/confirmations/${card.id}/approve`, { version: card.version, body: { params_hash: card.params_hash } })
-  expect(await ended(ann, run)).toMatchObject({ status: 'succeeded', actions: [{ tool: 'orders.refund', outcome: 'ok' }] })
+  await ann.post(`/v1/confirmations/${card.id}/approve`, {
+    version: card.version,
+    body: { params_hash: card.params_hash },
+  })
+  expect(await ended(ann, run)).toMatchObject({
+    status: 'succeeded',
+    actions: [{ tool: 'orders.refund', outcome: 'ok' }],
+  })
 })

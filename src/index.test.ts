@@ -22,7 +22,8 @@ function names(file: string): string[] {
 describe('the doors', () => {
   it('I1 `plimsoll` gives these values and no others', () => expect(Object.keys(main).sort()).toMatchSnapshot())
 
-  it('I1 `plimsoll/testing` gives these values and no others', () => expect(Object.keys(testing).sort()).toMatchSnapshot())
+  it('I1 `plimsoll/testing` gives these values and no others', () =>
+    expect(Object.keys(testing).sort()).toMatchSnapshot())
 
   it('I1 `plimsoll` has at most 40 names, each said by name', () => {
     const all = names('index.ts')

@@ -72,11 +72,20 @@ export interface Runtime {
   door(secret: string): Door
   createKey(key: NewKey): Promise<MadeKey>
   /** Does a request with an idempotency key once. */
-  once(caller: Caller, request: Omit<OnceRequest, 'caller'>, perform: (claim: { readonly taken: boolean }) => Promise<Performed>, stored?: readonly FaultCode[]): Promise<Once>
+  once(
+    caller: Caller,
+    request: Omit<OnceRequest, 'caller'>,
+    perform: (claim: { readonly taken: boolean }) => Promise<Performed>,
+    stored?: readonly FaultCode[],
+  ): Promise<Once>
   /** Follows a run that the caller may read; see `reads.run`. */
   follow(actor: Actor, request: FollowRequest): AsyncGenerator<StreamItem>
   /** Durable events of a run that the caller may read, with the answers they committed. */
-  eventsAfter(actor: Actor, run: RunId, page: { readonly after: number; readonly limit: number }): Promise<readonly EventItem[]>
+  eventsAfter(
+    actor: Actor,
+    run: RunId,
+    page: { readonly after: number; readonly limit: number },
+  ): Promise<readonly EventItem[]>
   /** Null when the store answers and its schema is ours. */
   ready(): Promise<'unreachable' | 'schema' | null>
   openConversation(actor: Actor, agent: string): Promise<SessionId>
@@ -87,7 +96,11 @@ export interface Runtime {
   /** Effects of which nobody knows whether they happened. @throws Fault `permission_denied` for all but operators. */
   unknownEffects(actor: Actor, limit: number): ReturnType<EffectStore['unknown']>
   /** Says what became of one, and why that is known; the audit row is written with it. */
-  resolve(actor: Actor, at: Parameters<typeof resolveEffect>[2], said: Parameters<typeof resolveEffect>[3]): Promise<Run>
+  resolve(
+    actor: Actor,
+    at: Parameters<typeof resolveEffect>[2],
+    said: Parameters<typeof resolveEffect>[3],
+  ): Promise<Run>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving'>): Promise<Worker>
 }

@@ -13,7 +13,8 @@ const LONGEST_MS = 120_000
 function run(command: string, args: readonly string[], cwd: string): string {
   const { DATABASE_URL: _, NODE_OPTIONS: __, ...env } = process.env
   const ended = spawnSync(command, args, { cwd, env, encoding: 'utf8', timeout: LONGEST_MS })
-  if (ended.status !== 0) throw new Error(`${command} ${args.join(' ')}: ${ended.stderr || ended.stdout || String(ended.error)}`)
+  if (ended.status !== 0)
+    throw new Error(`${command} ${args.join(' ')}: ${ended.stderr || ended.stdout || String(ended.error)}`)
   return ended.stdout
 }
 
@@ -25,7 +26,9 @@ if (![agent, createRuntime, Fault, tool, scripted].every((one) => typeof one ===
 export function checkPacked(): string | null {
   const home = mkdtempSync(join(tmpdir(), 'plimsoll-packed-'))
   try {
-    const [packed] = JSON.parse(run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], '.')) as [{ filename: string }]
+    const [packed] = JSON.parse(
+      run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], '.'),
+    ) as [{ filename: string }]
     const place = join(home, 'node_modules', 'plimsoll')
     mkdirSync(place, { recursive: true })
     run('tar', ['-xzf', join(home, packed.filename), '-C', place, '--strip-components=1'], home)
@@ -36,7 +39,9 @@ export function checkPacked(): string | null {
     const { version } = JSON.parse(run('node', [bin, 'version', '--json'], home)) as { version?: string }
     // opening a store needs the migrations, wherever the package lies
     run('node', [bin, 'migrate', '--json', '--data', join(home, 'data')], home)
-    const doctor = JSON.parse(run('node', [bin, 'doctor', '--json', '--data', join(home, 'data')], home)) as { ok: boolean }
+    const doctor = JSON.parse(run('node', [bin, 'doctor', '--json', '--data', join(home, 'data')], home)) as {
+      ok: boolean
+    }
     return version && doctor.ok ? null : 'the packed command does not answer'
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

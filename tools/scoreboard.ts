@@ -22,13 +22,18 @@ interface Row {
 }
 
 const part = (result: unknown, ...path: readonly string[]): unknown =>
-  path.reduce((value, key) => (typeof value === 'object' && value !== null ? (value as Result)[key] : undefined), result)
+  path.reduce(
+    (value, key) => (typeof value === 'object' && value !== null ? (value as Result)[key] : undefined),
+    result,
+  )
 
 /** A number with thin thousands, rounded when it has a fraction; anything else is not there. */
 function n(result: Result, ...path: readonly string[]): string {
   const value = part(result, ...path)
   if (typeof value !== 'number') return '?'
-  return (Math.abs(value) < 10 ? Math.round(value * 100) / 100 : Math.round(value)).toLocaleString('en').replaceAll(',', ' ')
+  return (Math.abs(value) < 10 ? Math.round(value * 100) / 100 : Math.round(value))
+    .toLocaleString('en')
+    .replaceAll(',', ' ')
 }
 
 // biome-ignore format: a table is read by its rows
@@ -46,7 +51,12 @@ const ROWS: readonly Row[] = [
 ]
 
 const peers = (systems: unknown): string =>
-  (Array.isArray(systems) ? (systems as Result[]) : []).map((s) => `${String(s['name'])} ${String(s['version'])} ${n(s, 'stepsPerSecond', 'median')}/s with ${n(s, 'concurrency')}`).join(', ')
+  (Array.isArray(systems) ? (systems as Result[]) : [])
+    .map(
+      (s) =>
+        `${String(s['name'])} ${String(s['version'])} ${n(s, 'stepsPerSecond', 'median')}/s with ${n(s, 'concurrency')}`,
+    )
+    .join(', ')
 
 /** The table from what is there; `read` gives null for a file that is not. */
 export function scoreboard(read: (name: string) => Result | null): string {
@@ -81,4 +91,5 @@ function write(): string | null {
   return null
 }
 
-if (isMain(import.meta.url)) await report('scoreboard', () => (process.argv.includes('--check') ? checkScoreboard() : write()))
+if (isMain(import.meta.url))
+  await report('scoreboard', () => (process.argv.includes('--check') ? checkScoreboard() : write()))

@@ -29,7 +29,7 @@ export function callerWith(bearer: string, url: string): Caller {
     const text = await response.text()
     const body = (text === '' ? {} : JSON.parse(text)) as JsonObject
     if (!response.ok)
-      throw new Error(`${init.method} ${path} was answered with ${response.status} ${String(body.code)}`)
+      throw new Error(`${init.method} ${path} was answered with ${response.status} ${JSON.stringify(body.code)}`)
     const version = /^"v(\d+)"$/.exec(response.headers.get('etag') ?? '')?.[1]
     return { status: response.status, body, version: version === undefined ? null : Number(version) }
   }

@@ -45,10 +45,14 @@ async function writePrivate(folder: string, name: string, value: object): Promis
 }
 
 /** Private from the first moment, whatever is put into it. */
-export const ensureFolder = (folder: string): Promise<unknown> => mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
+export const ensureFolder = (folder: string): Promise<unknown> =>
+  mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
 
 /** The access of this folder, made on its first use and again when the store does not know its keys. */
-export async function ensureAccess(folder: string, runtime: Runtime): Promise<{ readonly access: Access; readonly isNew: boolean }> {
+export async function ensureAccess(
+  folder: string,
+  runtime: Runtime,
+): Promise<{ readonly access: Access; readonly isNew: boolean }> {
   const found = await readAccess(folder)
   if (found && (await isKnown(found, runtime))) return { access: found, isNew: false }
   const place = { tenant: TENANT, environment: ENVIRONMENT }
@@ -66,7 +70,8 @@ async function isKnown(access: Access, runtime: Runtime): Promise<boolean> {
 }
 
 /** Where the server of this folder listens: how the other commands find it. */
-export const announceServer = (folder: string, url: string): Promise<void> => writePrivate(folder, SERVER, { pid: process.pid, url })
+export const announceServer = (folder: string, url: string): Promise<void> =>
+  writePrivate(folder, SERVER, { pid: process.pid, url })
 export const forgetServer = (folder: string): Promise<void> => rm(join(folder, SERVER), { force: true })
 export const announcedServer = async (folder: string): Promise<string | null> =>
   (await readJson<{ readonly pid: number; readonly url: string }>(join(folder, SERVER), 'url'))?.url ?? null

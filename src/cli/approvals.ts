@@ -8,8 +8,16 @@ import { visible } from './visible.ts'
 export async function listApprovals(options: Reach & { readonly limit: number }, out: Output): Promise<void> {
   const page = await (await reach(options, 'service')).get(`/v1/confirmations?limit=${options.limit}`)
   const items = page['items'] as readonly Body[]
-  const rows = items.map((c) => [c['id'], c['summary'], `${field(c, 'tool')}@${field(c, 'tool_version')}`, confirmersOf(c).join(', '), c['expires_at']])
-  out.show(...(items.length > 0 ? table(['approval', 'what', 'tool', 'who decides', 'until'], rows) : ['Nothing waits.']))
+  const rows = items.map((c) => [
+    c['id'],
+    c['summary'],
+    `${field(c, 'tool')}@${field(c, 'tool_version')}`,
+    confirmersOf(c).join(', '),
+    c['expires_at'],
+  ])
+  out.show(
+    ...(items.length > 0 ? table(['approval', 'what', 'tool', 'who decides', 'until'], rows) : ['Nothing waits.']),
+  )
   out.result({ items, more: page['next_cursor'] !== null })
 }
 
@@ -35,22 +43,34 @@ export interface DecideOptions extends Reach {
  * Consent belongs to an end user, so this asks for a token of one, with the service key, and decides as that user. It is
  * for the person who owns both, on a machine for development: the audit names the user.
  */
-export async function decide(id: string, verb: 'approve' | 'reject', options: DecideOptions, out: Output): Promise<void> {
+export async function decide(
+  id: string,
+  verb: 'approve' | 'reject',
+  options: DecideOptions,
+  out: Output,
+): Promise<void> {
   const service = await reach(options, 'service')
   const found = await read(service, id)
   const user = options.as ?? confirmersOf(found)[0] ?? ''
-  out.note(...card(found, Date.now()), `You decide as the end user ${visible(user)}, by a token that the service key mints; the audit names ${visible(user)}.`)
+  out.note(
+    ...card(found, Date.now()),
+    `You decide as the end user ${visible(user)}, by a token that the service key mints; the audit names ${visible(user)}.`,
+  )
   if (!options.yes) await agree(verb, options)
   const done = await (await service.as(user)).post(`/v1/confirmations/${encodeURIComponent(id)}/${verb}`, {
     version: Number(found['version']),
-    body: { params_hash: options.hash ?? found['params_hash'], ...(options.reason !== undefined && { reason: options.reason }) },
+    body: {
+      params_hash: options.hash ?? found['params_hash'],
+      ...(options.reason !== undefined && { reason: options.reason }),
+    },
   })
   out.show(`${visible(id)}: ${visible(String(done['status']))}, as ${visible(user)}.`)
   out.result(done)
 }
 
 async function agree(verb: string, options: DecideOptions): Promise<void> {
-  if (!options.input || !process.stdin.isTTY) throw usage(`Nobody can be asked here whether to ${verb}.`, 'Look at the approval, then add --yes.')
+  if (!options.input || !process.stdin.isTTY)
+    throw usage(`Nobody can be asked here whether to ${verb}.`, 'Look at the approval, then add --yes.')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await terminal.question(`${verb}? [y/N] `)
   terminal.close()

@@ -13,7 +13,11 @@ export function card(c: Body, now: number): string[] {
   const rule = (title: string): string => `─ ${title} `.padEnd(WIDTH, '─')
   const states = changes(c['before'], c['after'])
   return [
-    rule(c['status'] === 'pending' ? `waits for ${visible(confirmersOf(c).join(', '))}, ${left} minutes left` : text('status')),
+    rule(
+      c['status'] === 'pending'
+        ? `waits for ${visible(confirmersOf(c).join(', '))}, ${left} minutes left`
+        : text('status'),
+    ),
     text('summary'),
     rule('exactly this will be sent'),
     ...Object.entries(params).map(([name, value]) => `  ${visible(name).padEnd(14)}${visible(JSON.stringify(value))}`),
@@ -29,7 +33,8 @@ export const confirmersOf = (c: Body): readonly string[] => (c['confirmers'] as 
 function changes(before: unknown, after: unknown): string[] {
   if (!isObject(before) || !isObject(after)) return []
   return Object.keys(after).map(
-    (name) => `  ${visible(name).padEnd(14)}${visible(JSON.stringify(before[name] ?? null))}  →  ${visible(JSON.stringify(after[name]))}`,
+    (name) =>
+      `  ${visible(name).padEnd(14)}${visible(JSON.stringify(before[name] ?? null))}  →  ${visible(JSON.stringify(after[name]))}`,
   )
 }
 

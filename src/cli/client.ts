@@ -50,7 +50,12 @@ export function client(url: string, bearer: string): Client {
     if (body !== undefined) headers['content-type'] = 'application/json'
     const signal = AbortSignal.timeout(ANSWER_MS)
     try {
-      const response = await fetch(url + path, { method, headers, signal, ...(body !== undefined && { body: JSON.stringify(body) }) })
+      const response = await fetch(url + path, {
+        method,
+        headers,
+        signal,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
       const text = await response.text()
       return { status: response.status, body: text === '' ? {} : (JSON.parse(text) as Body) }
     } catch (error) {
@@ -94,8 +99,7 @@ export interface Reach {
  */
 export async function reach({ url, data }: Reach, kind: 'service' | 'operator'): Promise<Client> {
   const there = url ?? (await announcedServer(data))
-  if (there === null)
-    throw new Fault('server_unreachable', `No server is known in ${data}.`)
+  if (there === null) throw new Fault('server_unreachable', `No server is known in ${data}.`)
   const key = process.env.PLIMSOLL_KEY ?? (await readAccess(data))?.[kind]
   if (key === undefined) throw new Fault('unauthenticated', `There is no key in ${data}, and PLIMSOLL_KEY is not set.`)
   return client(there.replace(/\/+$/, ''), key)

@@ -13,9 +13,12 @@ const TYPED = ['.ts', '.mts']
 export async function loadAgents(file: string): Promise<readonly Agent[]> {
   const path = resolve(file)
   const extension = extname(path)
-  if (![...MODULES, ...TYPED].includes(extension)) throw wrong(file, 'is not a module: its name ends in .js, .mjs or .ts.')
+  if (![...MODULES, ...TYPED].includes(extension))
+    throw wrong(file, 'is not a module: its name ends in .js, .mjs or .ts.')
   if (!existsSync(path)) throw wrong(file, 'does not exist.')
-  const loaded = TYPED.includes(extension) ? await importTyped(file, path) : await imported(file, () => import(pathToFileURL(path).href))
+  const loaded = TYPED.includes(extension)
+    ? await importTyped(file, path)
+    : await imported(file, () => import(pathToFileURL(path).href))
   const agents = Array.isArray(loaded) ? (loaded as unknown[]) : [loaded]
   if (agents.length === 0 || !agents.every(isAgent))
     throw wrong(file, "has no agent as its default export. Fix: `export default agent('support', { … })`.")
@@ -47,7 +50,8 @@ async function importTyped(file: string, path: string): Promise<unknown> {
   // already under tsx, as in the repository itself
   if (extname(import.meta.url) === '.ts') return imported(file, () => import(pathToFileURL(path).href))
   const tsx = tsxBeside(path)
-  if (tsx === null) throw wrong(file, 'is TypeScript, and tsx is not installed. Fix: `npm i -D tsx`, or give a .js file.')
+  if (tsx === null)
+    throw wrong(file, 'is TypeScript, and tsx is not installed. Fix: `npm i -D tsx`, or give a .js file.')
   const { tsImport } = (await import(pathToFileURL(tsx).href)) as TsxLoader
   return imported(file, () => tsImport(pathToFileURL(path).href, import.meta.url))
 }
@@ -63,4 +67,6 @@ function tsxBeside(path: string): string | null {
 
 /** An agent of another copy of this package is one, too. */
 const isAgent = (value: unknown): value is Agent =>
-  typeof value === 'object' && value !== null && ['name', 'release', 'model', 'tools', 'limits', 'rules'].every((line) => line in value)
+  typeof value === 'object' &&
+  value !== null &&
+  ['name', 'release', 'model', 'tools', 'limits', 'rules'].every((line) => line in value)

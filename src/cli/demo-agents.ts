@@ -45,10 +45,16 @@ function gullible(request: ModelRequest, turn: number): ScriptedAnswer {
   return { text: 'Done.' }
 }
 
-const looping = (request: ModelRequest): ScriptedAnswer => ({ calls: [{ name: named(request, /get/), arguments: { orderId: '1051' } }] })
+const looping = (request: ModelRequest): ScriptedAnswer => ({
+  calls: [{ name: named(request, /get/), arguments: { orderId: '1051' } }],
+})
 
 export default [
   supportAgent(deadly),
-  agent('gullible', { model: scripted(gullible, { id: 'gullible' }), tools: [lookUp, refundTool(payments)], budget: BUDGET }),
+  agent('gullible', {
+    model: scripted(gullible, { id: 'gullible' }),
+    tools: [lookUp, refundTool(payments)],
+    budget: BUDGET,
+  }),
   agent('looping', { model: scripted(looping, { id: 'looping' }), tools: [lookUp], budget: BUDGET }),
 ]

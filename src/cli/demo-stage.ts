@@ -38,7 +38,8 @@ export async function openStage(): Promise<Stage> {
   let served = await serve(home)
   return {
     home,
-    charges: (orderId) => readRefunds(join(home, 'payments.jsonl')).filter((r) => orderId === undefined || r.orderId === orderId),
+    charges: (orderId) =>
+      readRefunds(join(home, 'payments.jsonl')).filter((r) => orderId === undefined || r.orderId === orderId),
     served: () => served,
     async restart() {
       served = await serve(home)
@@ -59,17 +60,34 @@ export async function openStage(): Promise<Stage> {
 
 async function serve(home: string): Promise<Served> {
   const { DATABASE_URL: _, ...env } = process.env
-  const words = [...process.execArgv, beside('main'), 'start', beside('demo-agents'), '--data', home, '--port', '0', '--json']
+  const words = [
+    ...process.execArgv,
+    beside('main'),
+    'start',
+    beside('demo-agents'),
+    '--data',
+    home,
+    '--port',
+    '0',
+    '--json',
+  ]
   // no command in between: the process that is killed is the one that serves
-  const child = spawn(process.execPath, words, { env: { ...env, PLIMSOLL_HOME: home }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, words, {
+    env: { ...env, PLIMSOLL_HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const said: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => said.push(line))
-  const gone = new Promise<number | string>((resolve) => child.once('close', (code, signal) => resolve(signal ?? code ?? 1)))
+  const gone = new Promise<number | string>((resolve) =>
+    child.once('close', (code, signal) => resolve(signal ?? code ?? 1)),
+  )
   // should the tour itself be stopped, its server goes with it
   process.once('exit', () => child.kill('SIGKILL'))
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).once('line', (line) => resolve(String((JSON.parse(line) as Body)['url'])))
-    void gone.then(() => reject(new Fault('internal', `The server of the tour did not start: ${said.at(-1) ?? 'it said nothing'}`)))
+    void gone.then(() =>
+      reject(new Fault('internal', `The server of the tour did not start: ${said.at(-1) ?? 'it said nothing'}`)),
+    )
   })
   return { process: child, url, gone }
 }

@@ -5,7 +5,10 @@ import { openStage } from './demo-stage.ts'
 import { failure, type Output } from './output.ts'
 
 export async function demo(out: Output): Promise<number> {
-  out.show('A support agent with a refund tool, a scripted model and a provider that keeps its own file. No key, no account.', '')
+  out.show(
+    'A support agent with a refund tool, a scripted model and a provider that keeps its own file. No key, no account.',
+    '',
+  )
   const stage = await openStage()
   const firstSeconds = process.uptime()
   const checks: (Seen & { readonly name: string })[] = []
@@ -18,7 +21,10 @@ export async function demo(out: Output): Promise<number> {
     for (const act of ACTS) tell(act.name, await played(act, scene))
     const keys = stage.charges().map((r) => r.key)
     const isOnce = new Set(keys).size === keys.length && keys.length === 3
-    tell('At the end the provider has three charges, for the three that were approved', { holds: isOnce, proof: `${keys.length} lines, ${new Set(keys).size} keys` })
+    tell('At the end the provider has three charges, for the three that were approved', {
+      holds: isOnce,
+      proof: `${keys.length} lines, ${new Set(keys).size} keys`,
+    })
   } finally {
     const how = await stage.close()
     tell('The server stops politely', { holds: how === 0, proof: `exit ${how}` })
@@ -35,7 +41,9 @@ function told(checks: readonly (Seen & { readonly name: string })[], started: nu
   const seconds = round(process.uptime())
   out.show(
     '',
-    failed === 0 ? `All ${checks.length} hold, after ${seconds} s (the server took ${round(started)} s).` : `${failed} of ${checks.length} are broken.`,
+    failed === 0
+      ? `All ${checks.length} hold, after ${seconds} s (the server took ${round(started)} s).`
+      : `${failed} of ${checks.length} are broken.`,
     'Yours:        npx plimsoll start my-agent.js',
     "Your model:   model: openAICompatible({ baseUrl: 'https://…/v1', model: '…', apiKey: process.env.MODEL_KEY })",
     'PostgreSQL:   npx plimsoll migrate --db postgresql://… && npx plimsoll start my-agent.js --db postgresql://…',

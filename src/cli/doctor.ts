@@ -22,9 +22,22 @@ const failed = (check: string, code: FaultCode, detail: string): Finding => ({ c
 
 const LEAST_NODE = [20, 19] as const
 
-export async function doctor(options: { readonly db: string | undefined; readonly data: string }, out: Output): Promise<number> {
-  const findings = [node(), ...(options.db === undefined ? await embedded(options.data) : await postgres(options.db)), lease(), ...files(options.data)]
-  out.show(...table(['', 'check', 'finding'], findings.map((f) => [f.verdict, f.check, f.detail])))
+export async function doctor(
+  options: { readonly db: string | undefined; readonly data: string },
+  out: Output,
+): Promise<number> {
+  const findings = [
+    node(),
+    ...(options.db === undefined ? await embedded(options.data) : await postgres(options.db)),
+    lease(),
+    ...files(options.data),
+  ]
+  out.show(
+    ...table(
+      ['', 'check', 'finding'],
+      findings.map((f) => [f.verdict, f.check, f.detail]),
+    ),
+  )
   const worst = findings.find((f) => f.verdict === 'failed')
   const told = worst?.code && failure(new Fault(worst.code, worst.detail))
   if (told) out.note(told.line)
@@ -41,9 +54,16 @@ function node(): Finding {
 }
 
 /** A lease of fewer beats is lost by a hiccup, one of more leaves runs lying (L2). */
-const lease = (): Finding => ok('lease', `${LEASE_MS / 1000} s, renewed every ${HEARTBEAT_MS / 1000} s: ${LEASE_MS / HEARTBEAT_MS} beats of 3 to 5`)
+const lease = (): Finding =>
+  ok(
+    'lease',
+    `${LEASE_MS / 1000} s, renewed every ${HEARTBEAT_MS / 1000} s: ${LEASE_MS / HEARTBEAT_MS} beats of 3 to 5`,
+  )
 
-const DURABILITY = warning('durability', 'The embedded store survives a killed process, not a power cut. Use PostgreSQL for more.')
+const DURABILITY = warning(
+  'durability',
+  'The embedded store survives a killed process, not a power cut. Use PostgreSQL for more.',
+)
 
 async function embedded(data: string): Promise<readonly Finding[]> {
   const folder = join(data, 'store')
@@ -52,7 +72,10 @@ async function embedded(data: string): Promise<readonly Finding[]> {
     const db = await openStore(folder)
     const why = await createRuntime({ db, agents: [] }).ready()
     await db.close()
-    return [why === null ? ok('store', `${folder}, with the schema of this program`) : failed('store', 'schema_older', why), DURABILITY]
+    return [
+      why === null ? ok('store', `${folder}, with the schema of this program`) : failed('store', 'schema_older', why),
+      DURABILITY,
+    ]
   } catch (error) {
     if (Fault.is(error) && error.code === 'store_locked') return [await running(data, error), DURABILITY]
     return [failed('store', Fault.is(error) ? error.code : 'internal', failure(error).line)]
@@ -63,8 +86,12 @@ async function embedded(data: string): Promise<readonly Finding[]> {
 async function running(data: string, locked: Fault): Promise<Finding> {
   const url = await announcedServer(data)
   if (url === null) return warning('store', locked.message)
-  const answer = await client(url, '').ask('GET', '/readyz').catch(() => null)
-  return answer?.status === 200 ? ok('store', `in use by the server at ${url}, which is ready`) : warning('store', `${locked.message} Its server at ${url} is not ready.`)
+  const answer = await client(url, '')
+    .ask('GET', '/readyz')
+    .catch(() => null)
+  return answer?.status === 200
+    ? ok('store', `in use by the server at ${url}, which is ready`)
+    : warning('store', `${locked.message} Its server at ${url} is not ready.`)
 }
 
 async function postgres(url: string): Promise<readonly Finding[]> {
@@ -72,15 +99,26 @@ async function postgres(url: string): Promise<readonly Finding[]> {
     const report = await inspectStore(url)
     return [
       ok('store', `PostgreSQL ${report.version}`),
-      report.pending.length === 0 ? ok('migrations', 'up to date') : failed('migrations', 'schema_older', `Missing: ${report.pending.join(', ')}.`),
+      report.pending.length === 0
+        ? ok('migrations', 'up to date')
+        : failed('migrations', 'schema_older', `Missing: ${report.pending.join(', ')}.`),
       report.isSuperuser
-        ? warning('role', `${report.role} passes every wall of the database: log in with a member of plimsoll_app that is no superuser`)
+        ? warning(
+            'role',
+            `${report.role} passes every wall of the database: log in with a member of plimsoll_app that is no superuser`,
+          )
         : ok('role', `${report.role} is no superuser`),
-      report.mayRun || report.pending.length > 0 ? ok('membership', 'may act as plimsoll_app') : failed('membership', 'store_unavailable', `${report.role} is not a member of plimsoll_app.`),
-      report.unwalled.length === 0 ? ok('walls', 'row-level security is forced on every tenant table') : failed('walls', 'schema_newer', `Not forced: ${report.unwalled.join(', ')}.`),
+      report.mayRun || report.pending.length > 0
+        ? ok('membership', 'may act as plimsoll_app')
+        : failed('membership', 'store_unavailable', `${report.role} is not a member of plimsoll_app.`),
+      report.unwalled.length === 0
+        ? ok('walls', 'row-level security is forced on every tenant table')
+        : failed('walls', 'schema_newer', `Not forced: ${report.unwalled.join(', ')}.`),
     ]
   } catch (error) {
-    return [failed('store', Fault.is(error) ? error.code : 'internal', Fault.is(error) ? error.message : 'The store failed.')]
+    return [
+      failed('store', Fault.is(error) ? error.code : 'internal', Fault.is(error) ? error.message : 'The store failed.'),
+    ]
   }
 }
 
@@ -90,5 +128,9 @@ function files(data: string): readonly Finding[] {
   const file = join(data, 'access.json')
   if (!existsSync(file)) return []
   const isPrivate = process.platform === 'win32' || (statSync(file).mode & OTHERS) === 0
-  return [isPrivate ? ok('keys', `${file} is read by its owner alone`) : warning('keys', `${file} can be read by others: chmod 600 ${file}`)]
+  return [
+    isPrivate
+      ? ok('keys', `${file} is read by its owner alone`)
+      : warning('keys', `${file} can be read by others: chmod 600 ${file}`),
+  ]
 }

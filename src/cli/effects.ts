@@ -7,8 +7,18 @@ import { visible } from './visible.ts'
 export async function listUnknown(options: Reach, out: Output): Promise<void> {
   const page = await (await reach(options, 'operator')).get('/ops/v1/effects?status=unknown')
   const items = page['items'] as readonly Body[]
-  const rows = items.map((e) => [['run_id', 'step', 'position'].map((name) => field(e, name)).join('/'), `${field(e, 'tool')}@${field(e, 'tool_version')}`, e['idempotency_key'], e['attempt'], e['started_at']])
-  out.show(...(items.length > 0 ? table(['effect', 'tool', 'key at the provider', 'attempt', 'started'], rows) : ['No effect is unknown.']))
+  const rows = items.map((e) => [
+    ['run_id', 'step', 'position'].map((name) => field(e, name)).join('/'),
+    `${field(e, 'tool')}@${field(e, 'tool_version')}`,
+    e['idempotency_key'],
+    e['attempt'],
+    e['started_at'],
+  ])
+  out.show(
+    ...(items.length > 0
+      ? table(['effect', 'tool', 'key at the provider', 'attempt', 'started'], rows)
+      : ['No effect is unknown.']),
+  )
   out.result({ items })
 }
 
@@ -30,7 +40,9 @@ export async function resolveEffect(place: string, options: ResolveOptions, out:
   }
   const server = await reach(options, 'operator')
   const done = await server.post(`/ops/v1/effects/${run}/${step}/${position}/resolve`, { body, key: randomUUID() })
-  out.show(`${place}: recorded as ${options.outcome}; the run goes on (${visible(String(done['status']))}). The audit holds your reason.`)
+  out.show(
+    `${place}: recorded as ${options.outcome}; the run goes on (${visible(String(done['status']))}). The audit holds your reason.`,
+  )
   out.result(done)
 }
 
@@ -38,6 +50,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw usage('--result is not JSON.', "Write it as in --result '{\"refunded\": 1200}'.")
+    throw usage('--result is not JSON.', 'Write it as in --result \'{"refunded": 1200}\'.')
   }
 }

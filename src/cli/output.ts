@@ -44,8 +44,16 @@ export const isUsage = (error: unknown): error is UsageError => error instanceof
 
 /** Rows in columns as wide as their widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string[] {
-  const cells = rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? '–' : visible(typeof cell === 'string' ? cell : JSON.stringify(cell)))))
+  const cells = rows.map((row) =>
+    row.map((cell) =>
+      cell === null || cell === undefined ? '–' : visible(typeof cell === 'string' ? cell : JSON.stringify(cell)),
+    ),
+  )
   const widths = head.map((name, i) => Math.max(name.length, ...cells.map((row) => row[i]?.length ?? 0)))
-  const line = (row: readonly string[]) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ').trimEnd()
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd()
   return [line(head.map((name) => name.toUpperCase())), ...cells.map(line)]
 }

@@ -60,22 +60,41 @@ function commands(out: Output, exits: Exits): Command {
   approvals(program, out)
   effects(program, out)
   keys(program, out)
-  leaf(program, 'version', 'the version of this program').action(async () => (await import('./version.ts')).version(out))
+  leaf(program, 'version', 'the version of this program').action(async () =>
+    (await import('./version.ts')).version(out),
+  )
   return program
 }
 
 /** Options are checked by commander; their types are written where they are used. */
 const leaf = (parent: Command, words: string, description: string): Command =>
-  parent.command(words).description(description).option('--json', 'one JSON object as the last line of standard output').option('--no-input', 'never ask, fail instead')
+  parent
+    .command(words)
+    .description(description)
+    .option('--json', 'one JSON object as the last line of standard output')
+    .option('--no-input', 'never ask, fail instead')
 
 /** Flag, then environment, then default. */
 const folder = (command: Command): Command =>
   command.option('--data <folder>', 'folder of the embedded store and of the keys', process.env.PLIMSOLL_HOME ?? DATA)
 const place = (command: Command): Command =>
-  folder(command.option('--db <url>', 'PostgreSQL; default: DATABASE_URL, else the embedded store', process.env.DATABASE_URL))
+  folder(
+    command.option(
+      '--db <url>',
+      'PostgreSQL; default: DATABASE_URL, else the embedded store',
+      process.env.DATABASE_URL,
+    ),
+  )
 const server = (command: Command): Command =>
-  folder(command.option('--url <url>', 'the server; default: PLIMSOLL_URL, else the one that runs on the folder', process.env.PLIMSOLL_URL))
-const limited = (command: Command): Command => command.option('--limit <n>', 'how many at most, up to 100', number(1, 100), 20)
+  folder(
+    command.option(
+      '--url <url>',
+      'the server; default: PLIMSOLL_URL, else the one that runs on the folder',
+      process.env.PLIMSOLL_URL,
+    ),
+  )
+const limited = (command: Command): Command =>
+  command.option('--limit <n>', 'how many at most, up to 100', number(1, 100), 20)
 
 const number =
   (least: number, most: number) =>
@@ -88,7 +107,11 @@ const port = number(0, 65_535)
 const FILE = 'module whose default export is an agent or a list of agents'
 
 function processes(program: Command, out: Output, exits: Exits): void {
-  const start = leaf(program, 'start', 'server, worker and store in one process; without a file a support agent whose model needs no key')
+  const start = leaf(
+    program,
+    'start',
+    'server, worker and store in one process; without a file a support agent whose model needs no key',
+  )
   place(start)
     .argument('[file]', FILE)
     .option('--port <n>', 'port of the API; 0 takes a free one; default: PLIMSOLL_PORT', port)
@@ -99,7 +122,9 @@ function processes(program: Command, out: Output, exits: Exits): void {
     })
   place(leaf(program, 'worker', 'a worker without a server, on PostgreSQL beside others'))
     .argument('[file]', FILE)
-    .action(async (file: string | undefined, given: StartOptions) => exits(await (await import('./start.ts')).work({ ...given, file }, out)))
+    .action(async (file: string | undefined, given: StartOptions) =>
+      exits(await (await import('./start.ts')).work({ ...given, file }, out)),
+    )
   leaf(program, 'demo', 'a tour of two minutes that attacks itself, without a key or an account').action(async () =>
     exits(await (await import('./demo.ts')).demo(out)),
   )
@@ -116,20 +141,29 @@ function stores(program: Command, out: Output, exits: Exits): void {
 
 function runs(program: Command, out: Output): void {
   const group = program.command('runs').description('what is under way')
-  const status = new Option('--status <status>').choices(['queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled'])
+  const status = new Option('--status <status>').choices([
+    'queued',
+    'running',
+    'waiting_confirmation',
+    'succeeded',
+    'failed',
+    'canceled',
+  ])
   limited(server(leaf(group, 'list', 'newest first')))
     .addOption(status)
     .action(async (given: ListOptions) => (await import('./runs.ts')).listRuns(given, out))
-  server(leaf(group, 'show <run>', 'state, budget and effects of a run')).action(async (id: string, given: Reach) => (await import('./runs.ts')).showRun(id, given, out))
-  server(leaf(group, 'cancel <run>', 'stops before the next action; what was done stays done')).action(async (id: string, given: Reach) =>
-    (await import('./runs.ts')).cancelRun(id, given, out),
+  server(leaf(group, 'show <run>', 'state, budget and effects of a run')).action(async (id: string, given: Reach) =>
+    (await import('./runs.ts')).showRun(id, given, out),
+  )
+  server(leaf(group, 'cancel <run>', 'stops before the next action; what was done stays done')).action(
+    async (id: string, given: Reach) => (await import('./runs.ts')).cancelRun(id, given, out),
   )
 }
 
 function approvals(program: Command, out: Output): void {
   const group = program.command('approvals').description('what waits for a person')
-  limited(server(leaf(group, 'list', 'open approvals, oldest first'))).action(async (given: Reach & { limit: number }) =>
-    (await import('./approvals.ts')).listApprovals(given, out),
+  limited(server(leaf(group, 'list', 'open approvals, oldest first'))).action(
+    async (given: Reach & { limit: number }) => (await import('./approvals.ts')).listApprovals(given, out),
   )
   server(leaf(group, 'show <approval>', 'exactly what will be sent')).action(async (id: string, given: Reach) =>
     (await import('./approvals.ts')).showApproval(id, given, out),
@@ -149,10 +183,16 @@ function effects(program: Command, out: Output): void {
     .requiredOption('--unknown', 'those whose outcome is unknown: the only list there is')
     .action(async (given: Reach) => (await import('./effects.ts')).listUnknown(given, out))
   server(leaf(group, 'resolve <effect>', 'says what became of <run>/<step>/<position>, as an operator'))
-    .addOption(new Option('--outcome <outcome>', 'what the provider shows').choices(['happened', 'did-not-happen']).makeOptionMandatory())
+    .addOption(
+      new Option('--outcome <outcome>', 'what the provider shows')
+        .choices(['happened', 'did-not-happen'])
+        .makeOptionMandatory(),
+    )
     .requiredOption('--reason <text>', 'how you know; it stands in the audit')
     .option('--result <json>', 'with `happened`: what the model reads as the result')
-    .action(async (effect: string, given: ResolveOptions) => (await import('./effects.ts')).resolveEffect(effect, given, out))
+    .action(async (effect: string, given: ResolveOptions) =>
+      (await import('./effects.ts')).resolveEffect(effect, given, out),
+    )
 }
 
 function keys(program: Command, out: Output): void {
@@ -166,7 +206,7 @@ function keys(program: Command, out: Output): void {
     .option('--tenant <name>', 'with --db', 'default')
     .option('--environment <name>', 'with --db', 'dev')
     .action(async (given: CreateOptions) => (await import('./keys.ts')).createKey(given, out))
-  server(leaf(group, 'revoke <key>', 'ends a key and every token that it minted')).action(async (id: string, given: Reach) =>
-    (await import('./keys.ts')).revokeKey(id, given, out),
+  server(leaf(group, 'revoke <key>', 'ends a key and every token that it minted')).action(
+    async (id: string, given: Reach) => (await import('./keys.ts')).revokeKey(id, given, out),
   )
 }

@@ -12,7 +12,15 @@ export async function listRuns(options: ListOptions, out: Output): Promise<void>
   const query = new URLSearchParams({ limit: String(options.limit), ...(options.status && { status: options.status }) })
   const page = await (await reach(options, 'service')).get(`/v1/runs?${query.toString()}`)
   const items = page['items'] as readonly Body[]
-  const rows = items.map((r) => [r['id'], r['agent'], r['user'], r['status'], r['wait_reason'] ?? r['end_reason'], r['step'], r['created_at']])
+  const rows = items.map((r) => [
+    r['id'],
+    r['agent'],
+    r['user'],
+    r['status'],
+    r['wait_reason'] ?? r['end_reason'],
+    r['step'],
+    r['created_at'],
+  ])
   out.show(...table(['run', 'agent', 'user', 'status', 'why', 'step', 'created'], rows))
   if (page['next_cursor'] !== null) out.note(`There are more than ${options.limit}.`)
   out.result({ items, more: page['next_cursor'] !== null })
@@ -24,10 +32,39 @@ export async function showRun(id: string, options: Reach, out: Output): Promise<
   const run = await server.get(path)
   const effects = (await server.get(`${path}/effects`))['items'] as readonly Body[]
   const budget = run['budget'] as Readonly<Record<string, { readonly used: unknown; readonly limit: unknown }>>
-  const lines = ['id', 'conversation_id', 'agent', 'user', 'status', 'wait_reason', 'end_reason', 'step', 'version', 'created_at', 'deadline_at']
-  out.show(...lines.filter((name) => run[name] !== null).map((name) => `${name.padEnd(16)}${visible(String(run[name]))}`), '')
-  out.show(...table(['budget', 'used', 'limit'], Object.entries(budget).map(([name, b]) => [name, b.used, b.limit])), '')
-  const rows = effects.map((e) => [`${field(e, 'step')}/${field(e, 'position')}`, e['tool'], e['level'], e['status'], e['outcome'], e['error_code'], e['attempt']])
+  const lines = [
+    'id',
+    'conversation_id',
+    'agent',
+    'user',
+    'status',
+    'wait_reason',
+    'end_reason',
+    'step',
+    'version',
+    'created_at',
+    'deadline_at',
+  ]
+  out.show(
+    ...lines.filter((name) => run[name] !== null).map((name) => `${name.padEnd(16)}${visible(String(run[name]))}`),
+    '',
+  )
+  out.show(
+    ...table(
+      ['budget', 'used', 'limit'],
+      Object.entries(budget).map(([name, b]) => [name, b.used, b.limit]),
+    ),
+    '',
+  )
+  const rows = effects.map((e) => [
+    `${field(e, 'step')}/${field(e, 'position')}`,
+    e['tool'],
+    e['level'],
+    e['status'],
+    e['outcome'],
+    e['error_code'],
+    e['attempt'],
+  ])
   out.show(...table(['place', 'tool', 'level', 'status', 'outcome', 'error', 'attempt'], rows))
   out.result({ ...run, effects })
 }

@@ -22,7 +22,10 @@ export function stopAsked(): Promise<void> {
 }
 
 /** @throws Fault `schema_older` when the store lacks a migration */
-export async function openRuntime(place: string, agents: readonly Agent[]): Promise<{ readonly db: Db; readonly runtime: Runtime }> {
+export async function openRuntime(
+  place: string,
+  agents: readonly Agent[],
+): Promise<{ readonly db: Db; readonly runtime: Runtime }> {
   const db = await openStore(place)
   const runtime = createRuntime({ db, agents })
   const why = await runtime.ready()
@@ -38,7 +41,10 @@ export const reportTo =
     out.note(`${failure(error).line}${where ? ` in ${where.run}` : ''}`)
 
 /** Ends each part, the later ones even if an earlier one fails. Returns the exit code. */
-export async function stopPolitely(out: Output, parts: { readonly server?: { close(): Promise<void> }; readonly worker: Worker; readonly db: Db }): Promise<number> {
+export async function stopPolitely(
+  out: Output,
+  parts: { readonly server?: { close(): Promise<void> }; readonly worker: Worker; readonly db: Db },
+): Promise<number> {
   const ended = Promise.allSettled([parts.server?.close(), parts.worker.stop()]).then(() => parts.db.close())
   const isInTime = await Promise.race([ended.then(() => true), sleep(GRACE_MS, false, { ref: false })])
   if (isInTime) return EXIT.ok

@@ -83,8 +83,22 @@ function tell({ data, db }: StartOptions, { url, isNew, isWaiting, engine, agent
     `  agents    ${agents.map((a) => a.name).join(', ')}`,
   )
   if (isNew) out.show(`  keys      a service key and an operator key were made: ${access} (read by its owner alone)`)
-  if (isWaiting) out.show('', `A refund waits for the word of ${CUSTOMER}. In another terminal:`, '  npx plimsoll approvals list', '  npx plimsoll approvals approve <id>')
-  out.result({ ready: true, url, store: engine, agents: agents.map((a) => a.name), access, waiting: isWaiting, seconds })
+  if (isWaiting)
+    out.show(
+      '',
+      `A refund waits for the word of ${CUSTOMER}. In another terminal:`,
+      '  npx plimsoll approvals list',
+      '  npx plimsoll approvals approve <id>',
+    )
+  out.result({
+    ready: true,
+    url,
+    store: engine,
+    agents: agents.map((a) => a.name),
+    access,
+    waiting: isWaiting,
+    seconds,
+  })
 }
 
 export async function work(options: Pick<StartOptions, 'file' | 'db' | 'data'>, out: Output): Promise<number> {

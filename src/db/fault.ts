@@ -11,7 +11,10 @@ const codeOf = (error: unknown): string => (error instanceof Error && 'code' in 
 /** The connection is gone, or never was. */
 export function unreachable(error: unknown): boolean {
   const text = error instanceof Error ? error.message : ''
-  return UNREACHABLE.test(codeOf(error)) || /timeout exceeded when trying to connect|Connection terminated|Query read timeout/i.test(text)
+  return (
+    UNREACHABLE.test(codeOf(error)) ||
+    /timeout exceeded when trying to connect|Connection terminated|Query read timeout/i.test(text)
+  )
 }
 
 /** A connection error becomes a fault without host, user or password in it; any other stays what it is. */

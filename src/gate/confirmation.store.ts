@@ -30,7 +30,10 @@ export interface ConfirmationStore {
   decide(scope: Scope, actor: Actor, decision: Decision): Promise<Decided>
   get(scope: Scope, id: ConfirmationId): Promise<ConfirmationView | null>
   /** Open ones, oldest first. An empty `user` or `run` filters nothing. */
-  inbox(scope: Scope, filter: { readonly user: string; readonly run: string; readonly after: string; readonly limit: number }): Promise<ConfirmationView[]>
+  inbox(
+    scope: Scope,
+    filter: { readonly user: string; readonly run: string; readonly after: string; readonly limit: number },
+  ): Promise<ConfirmationView[]>
 }
 
 export function confirmationStore(db: Db, sealer: Sealer): ConfirmationStore {
@@ -48,7 +51,9 @@ export function confirmationStore(db: Db, sealer: Sealer): ConfirmationStore {
   }
   return {
     async decide(scope, actor, d) {
-      const body = Buffer.from(JSON.stringify({ confirmation: d.confirmation, outcome: d.approve ? 'approved' : 'rejected' }))
+      const body = Buffer.from(
+        JSON.stringify({ confirmation: d.confirmation, outcome: d.approve ? 'approved' : 'rejected' }),
+      )
       const row = {
         tenant: scope.tenant,
         environment: scope.environment,
@@ -64,7 +69,10 @@ export function confirmationStore(db: Db, sealer: Sealer): ConfirmationStore {
         reason: d.reason,
         event: Buffer.from(sealer.seal(scope.tenant, body)).toString('base64'),
       }
-      const [done] = await db.call(decide, { decisions: JSON.stringify([row]), keys: [`${scope.tenant}/${scope.environment}/${d.run}`] })
+      const [done] = await db.call(decide, {
+        decisions: JSON.stringify([row]),
+        keys: [`${scope.tenant}/${scope.environment}/${d.run}`],
+      })
       if (!done) return { outcome: 'not_found', status: null, version: null }
       return { outcome: done.outcome as DecideOutcome, status: done.status as Decided['status'], version: done.version }
     },

@@ -33,9 +33,15 @@ export function operatorRoutes(app: Hono<Env>, parts: Parts): void {
     await runtime.reads.run(actor, at.run)
     const done = await performOnce(c, parts, { sent, run: at.run }, async () => {
       const { reason } = value
-      const said = value.outcome === 'happened' ? { happened: true as const, result: value.result ?? {}, reason } : { happened: false as const, reason }
+      const said =
+        value.outcome === 'happened'
+          ? { happened: true as const, result: value.result ?? {}, reason }
+          : { happened: false as const, reason }
       const { version, status } = await runtime.resolve(actor, at, said)
-      return { status: 200, body: { run_id: at.run, step: at.step, position: at.position, outcome: value.outcome, version, status } }
+      return {
+        status: 200,
+        body: { run_id: at.run, step: at.step, position: at.position, outcome: value.outcome, version, status },
+      }
     })
     c.header('etag', etag((done.body as { readonly version: number }).version))
     return c.json(done.body, done.status)

@@ -14,14 +14,3 @@ export interface Labels {
   readonly confidentiality: Confidentiality
   readonly origin: Origin
 }
-
-const INTEGRITY: readonly Integrity[] = ['trusted', 'user', 'untrusted']
-const CONFIDENTIALITY: readonly Confidentiality[] = ['public', 'subject', 'tenant', 'secret']
-
-/** The lower of two integrities. */
-export const lowerIntegrity = (a: Integrity, b: Integrity): Integrity =>
-  INTEGRITY.indexOf(a) >= INTEGRITY.indexOf(b) ? a : b
-
-/** The higher of two confidentialities. */
-export const higherConfidentiality = (a: Confidentiality, b: Confidentiality): Confidentiality =>
-  CONFIDENTIALITY.indexOf(a) >= CONFIDENTIALITY.indexOf(b) ? a : b

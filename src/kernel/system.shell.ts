@@ -9,15 +9,18 @@ export const systemClock: Clock = {
   // not `timers/promises`: it makes an AbortError with a stack for every wait that is cut short, which is nearly every one
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason)
+      if (signal?.aborted) return reject(signal.reason as Error)
       const stop = () => {
         clearTimeout(timer)
-        reject(signal?.reason)
+        reject(signal?.reason as Error)
       }
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', stop)
-        resolve()
-      }, Math.min(ms, LONGEST_MS))
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', stop)
+          resolve()
+        },
+        Math.min(ms, LONGEST_MS),
+      )
       signal?.addEventListener('abort', stop, { once: true })
     }),
 }

@@ -12,8 +12,10 @@ export const keyOf = (key: RunKey): string => `${key.tenant}/${key.environment}/
 
 /** Seals one value of a tenant: JSON text, sealed, in base64. */
 export type Seal = (value: unknown) => string
-export const sealWith = (sealer: Sealer, tenant: string): Seal => (value) =>
-  Buffer.from(sealer.seal(tenant, Buffer.from(JSON.stringify(value)))).toString('base64')
+export const sealWith =
+  (sealer: Sealer, tenant: string): Seal =>
+  (value) =>
+    Buffer.from(sealer.seal(tenant, Buffer.from(JSON.stringify(value)))).toString('base64')
 
 export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Record<string, unknown>> {
   const { run, writes } = moved
@@ -53,7 +55,12 @@ export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Reco
     settled: writes.settled.map((s) => settled(run.step, s, seal)),
     confirmations: writes.confirmations.map((c) => confirmation(run.step, c, seal)),
     closed: writes.closed,
-    events: writes.events.map((e) => ({ seq: e.seq, type: e.type, visibility: EVENTS[e.type].visibility, body: seal(e.body) })),
+    events: writes.events.map((e) => ({
+      seq: e.seq,
+      type: e.type,
+      visibility: EVENTS[e.type].visibility,
+      body: seal(e.body),
+    })),
   }
 }
 
@@ -95,7 +102,12 @@ function effect(step: number, c: Call, seal: Seal) {
   }
 }
 
-const settled = (step: number, s: SettledCall, seal: Seal) => ({ step, position: s.position, status: s.status, ...outcome(s.outcome, seal) })
+const settled = (step: number, s: SettledCall, seal: Seal) => ({
+  step,
+  position: s.position,
+  status: s.status,
+  ...outcome(s.outcome, seal),
+})
 
 function outcome(o: ToolOutcome | null, seal: Seal) {
   if (!o) return {}

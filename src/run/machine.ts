@@ -152,8 +152,14 @@ function supersede(run: Run, position: number): Moved | null {
   const asked = run.calls.find((c) => c.position === position)?.confirmation
   if (asked?.status !== 'pending') return null
   const { id } = asked
-  const told: NewEvent = { seq: run.eventSeq + 1, type: 'confirmation_closed', body: { confirmations: [{ id, outcome: 'superseded' }] } }
-  const calls = run.calls.map((c) => (c.confirmation?.id === id ? { ...c, confirmation: { ...c.confirmation, status: 'superseded' as const } } : c))
+  const told: NewEvent = {
+    seq: run.eventSeq + 1,
+    type: 'confirmation_closed',
+    body: { confirmations: [{ id, outcome: 'superseded' }] },
+  }
+  const calls = run.calls.map((c) =>
+    c.confirmation?.id === id ? { ...c, confirmation: { ...c.confirmation, status: 'superseded' as const } } : c,
+  )
   return {
     run: { ...run, status: 'queued', wait: null, calls, eventSeq: told.seq },
     writes: { ...NOTHING, closed: [{ id, status: 'superseded' }], events: [told] },

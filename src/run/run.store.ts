@@ -75,7 +75,11 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
   type Queued = { readonly row: unknown; readonly key: string }
   const sender = (worker: string) =>
     batch<Queued, Applied>(async (items) => {
-      const rows = await db.call(step, { transitions: JSON.stringify(items.map((i) => i.row)), keys: items.map((i) => i.key), worker })
+      const rows = await db.call(step, {
+        transitions: JSON.stringify(items.map((i) => i.row)),
+        keys: items.map((i) => i.key),
+        worker,
+      })
       const versions = new Map(rows.map((r) => [r.n, r.version]))
       return items.map((_, i): Applied => {
         const version = versions.get(i + 1)
@@ -94,7 +98,8 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
 
   return {
     // the row comes from the transition, the key from the evidence: a confused tenant is outside the wall
-    commit: (lease, run, moved) => senderOf(lease.worker)({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf(lease) }),
+    commit: (lease, run, moved) =>
+      senderOf(lease.worker)({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf(lease) }),
     commitIdle(scope, run, moved, audit) {
       const encoded = encodeStep(run, moved, sealWith(sealer, run.key.tenant))
       const row = audit ? { ...encoded, audit: [audit] } : encoded
@@ -106,8 +111,18 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
     },
     async markCanceled(scope, run, cause) {
       const seal = sealWith(sealer, run.key.tenant)
-      const row = { tenant: scope.tenant, environment: scope.environment, run: run.key.run, version: run.version, cause, event: seal({ cause }) }
-      const [done] = await db.call(cancel, { cancels: JSON.stringify([row]), keys: [keyOf({ ...scope, run: run.key.run })] })
+      const row = {
+        tenant: scope.tenant,
+        environment: scope.environment,
+        run: run.key.run,
+        version: run.version,
+        cause,
+        event: seal({ cause }),
+      }
+      const [done] = await db.call(cancel, {
+        cancels: JSON.stringify([row]),
+        keys: [keyOf({ ...scope, run: run.key.run })],
+      })
       return done ? { applied: true, version: done.version } : { applied: false }
     },
     async submit(scope, s) {
@@ -130,11 +145,25 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       const keys = [s.key.run, s.session, ...s.replaced].map((id) => `${scope.tenant}/${scope.environment}/${id}`)
       const [done] = await db.call(submit, { submissions: JSON.stringify([row]), keys })
       if (!done) return { outcome: 'not_found', sessionVersion: null, generation: null }
-      return { outcome: done.outcome as Submitted['outcome'], sessionVersion: done.sessionVersion, generation: done.generation }
+      return {
+        outcome: done.outcome as Submitted['outcome'],
+        sessionVersion: done.sessionVersion,
+        generation: done.generation,
+      }
     },
     async openSession(scope, session, agent) {
-      const row = { tenant: scope.tenant, environment: scope.environment, session, user_id: scope.user, subject: scope.subject, agent }
-      const made = await db.call(openSession, { sessions: JSON.stringify([row]), keys: [`${scope.tenant}/${scope.environment}/${session}`] })
+      const row = {
+        tenant: scope.tenant,
+        environment: scope.environment,
+        session,
+        user_id: scope.user,
+        subject: scope.subject,
+        agent,
+      }
+      const made = await db.call(openSession, {
+        sessions: JSON.stringify([row]),
+        keys: [`${scope.tenant}/${scope.environment}/${session}`],
+      })
       return made.length > 0
     },
     async before(scope, session) {

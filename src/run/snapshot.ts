@@ -110,11 +110,13 @@ export interface Snapshot {
 }
 
 export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, sealer: Sealer): Snapshot {
-  const open = (sealed: string): unknown => JSON.parse(Buffer.from(sealer.open(key.tenant, Buffer.from(sealed, 'base64'))).toString())
+  const open = (sealed: string): unknown =>
+    JSON.parse(Buffer.from(sealer.open(key.tenant, Buffer.from(sealed, 'base64'))).toString())
   const { run: r } = rows
   const transcript = rows.messages.map((m): TranscriptMessage => {
     const body = open(m.body) as MessageBody
-    if (hashBody(body) !== m.hash) throw new Fault('content_damaged', `A message of run ${m.run} does not match its hash.`)
+    if (hashBody(body) !== m.hash)
+      throw new Fault('content_damaged', `A message of run ${m.run} does not match its hash.`)
     return { body, tokens: m.tokens, partial: m.partial }
   })
   // the step is open as long as its calls are not answered in the transcript
@@ -141,7 +143,13 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, seal
     epoch: r.epoch,
     attempts: r.attempts,
     lost: r.attempts > 0 && openRows.length === 0,
-    limits: { steps: r.max_steps, toolCalls: r.max_tool_calls, tokens: r.max_tokens, cost: r.max_cost, attempts: r.max_attempts },
+    limits: {
+      steps: r.max_steps,
+      toolCalls: r.max_tool_calls,
+      tokens: r.max_tokens,
+      cost: r.max_cost,
+      attempts: r.max_attempts,
+    },
     used: { toolCalls: r.used_tool_calls, tokens: r.used_tokens, cost: r.used_cost },
     reserved: { tokens: r.reserved_tokens, cost: r.reserved_cost },
     cancel: r.cancel_cause,
@@ -157,8 +165,15 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, seal
   return { run, transcript, leftMs: rows.deadline_ms }
 }
 
-function readCall(e: EffectRow, confirmations: readonly ConfirmationRow[], agent: Agent, open: (s: string) => unknown): Call {
-  const contract: Contract | undefined = agent.tools.contracts.find((t) => t.name === e.tool && t.version === e.toolVersion)
+function readCall(
+  e: EffectRow,
+  confirmations: readonly ConfirmationRow[],
+  agent: Agent,
+  open: (s: string) => unknown,
+): Call {
+  const contract: Contract | undefined = agent.tools.contracts.find(
+    (t) => t.name === e.tool && t.version === e.toolVersion,
+  )
   const args = open(e.arguments ?? '') as { raw: string; canonical: string; exposedName: string }
   const asked = confirmations.filter((c) => c.position === e.position).at(-1)
   return {
@@ -181,7 +196,9 @@ function readCall(e: EffectRow, confirmations: readonly ConfirmationRow[], agent
     status: e.status,
     attempt: e.attempt,
     startedMs: e.startedMs,
-    confirmation: asked ? { id: asked.id, status: statusNow(asked), leftMs: asked.leftMs, resourceVersion: asked.resourceVersion } : null,
+    confirmation: asked
+      ? { id: asked.id, status: statusNow(asked), leftMs: asked.leftMs, resourceVersion: asked.resourceVersion }
+      : null,
     outcome: e.result === null ? null : (open(e.result) as ToolOutcome),
   }
 }

@@ -2,7 +2,16 @@
 import type { Db } from '../db/port.ts'
 import type { RunId } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
-import { type RunDetailRow, runDetail, type RunEffectsRow, runEffects, type RunLedgerRow, runLedger, type RunListRow, runList } from './view.sql.ts'
+import {
+  type RunDetailRow,
+  runDetail,
+  type RunEffectsRow,
+  runEffects,
+  type RunLedgerRow,
+  runLedger,
+  type RunListRow,
+  runList,
+} from './view.sql.ts'
 
 export interface RunFilter {
   readonly user: string
@@ -27,7 +36,8 @@ export interface ViewStore {
   effects(scope: Scope, run: RunId): Promise<readonly RunEffectsRow[]>
 }
 
-const isDone = (e: RunEffectsRow): boolean => e.level !== 'read' && e.startedAt !== null && (e.status !== 'settled' || e.outcome === 'ok')
+const isDone = (e: RunEffectsRow): boolean =>
+  e.level !== 'read' && e.startedAt !== null && (e.status !== 'settled' || e.outcome === 'ok')
 
 export function viewStore(db: Db): ViewStore {
   const effects = (scope: Scope, run: RunId) => db.read(scope, runEffects, { tenant: scope.tenant, run })

@@ -8,7 +8,18 @@ import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
 import { oneLine, type Place, plimsoll } from '../setup/cli.ts'
-import { agentOf, confirmationOf, ended, openPlane, type Payments, person, type Person, type Plane, refundTool, until } from '../setup/plane.ts'
+import {
+  agentOf,
+  confirmationOf,
+  ended,
+  openPlane,
+  type Payments,
+  person,
+  type Person,
+  type Plane,
+  refundTool,
+  until,
+} from '../setup/plane.ts'
 import { uncertainAgent } from '../setup/uncertain.ts'
 
 /** Each command is a process: see cli-failures.test.ts. */
@@ -35,13 +46,19 @@ describe('commands', { timeout: SLOW }, () => {
     store = await openStore('embedded')
     const agents = [
       agentOf('support', { model: scripted('refund-demo'), tools: [refundTool(payments)] }),
-      agentOf('titling', { model: scripted((r) => ({ calls: [{ name: r.tools[0]?.name ?? '', arguments: {} }] })), tools: [titled] }),
+      agentOf('titling', {
+        model: scripted((r) => ({ calls: [{ name: r.tools[0]?.name ?? '', arguments: {} }] })),
+        tools: [titled],
+      }),
       uncertainAgent([], scripted),
     ]
     plane = await openPlane({ db: store.db, agents })
     ann = await plane.user('ann')
     const [service, operator] = [(await plane.service()).bearer, (await plane.operator()).bearer]
-    writeFileSync(join(home, 'access.json'), JSON.stringify({ secret: '', tenant: 'acme', environment: 'test', service, operator }))
+    writeFileSync(
+      join(home, 'access.json'),
+      JSON.stringify({ secret: '', tenant: 'acme', environment: 'test', service, operator }),
+    )
     writeFileSync(join(home, 'server.json'), JSON.stringify({ pid: process.pid, url: plane.url }))
     chmodSync(join(home, 'access.json'), 0o600)
     place = { cwd: home, env: { PLIMSOLL_HOME: home } }
@@ -69,7 +86,10 @@ describe('commands', { timeout: SLOW }, () => {
     expect([EXIT.denied, EXIT.notFound]).toContain(bob.exit)
     expect(payments.refunds).toHaveLength(0)
     const done = await plimsoll(['approvals', 'approve', card.id, '--yes', '--json'], place)
-    expect(done).toMatchObject({ exit: EXIT.ok, stderr: expect.stringContaining('You decide as the end user ann, by a token') })
+    expect(done).toMatchObject({
+      exit: EXIT.ok,
+      stderr: expect.stringContaining('You decide as the end user ann, by a token'),
+    })
     expect(done.stderr).toContain('exactly this will be sent')
     expect(done.json()).toMatchObject({ id: card.id, status: 'approved', decided_by: 'ann' })
     await ended(ann, run)
@@ -80,12 +100,18 @@ describe('commands', { timeout: SLOW }, () => {
 
   it('A2 a rejection is one, and a canceled run says what stays done', async () => {
     const first = await asked()
-    expect((await plimsoll(['approvals', 'reject', first.card.id, '--yes', '--reason', 'not now', '--json'], place)).json()).toMatchObject({ status: 'rejected' })
+    expect(
+      (await plimsoll(['approvals', 'reject', first.card.id, '--yes', '--reason', 'not now', '--json'], place)).json(),
+    ).toMatchObject({ status: 'rejected' })
     const second = await asked()
     const canceled = await plimsoll(['runs', 'cancel', second.run, '--json'], place)
     expect(canceled.json()).toMatchObject({ status: 'canceled', cancel_cause: 'operator', actions: [] })
     const shown = (await plimsoll(['runs', 'show', second.run, '--json'], place)).json()
-    expect(shown).toMatchObject({ id: second.run, end_reason: 'operator_canceled', effects: [{ tool: 'orders.refund' }] })
+    expect(shown).toMatchObject({
+      id: second.run,
+      end_reason: 'operator_canceled',
+      effects: [{ tool: 'orders.refund' }],
+    })
     const listed = await plimsoll(['runs', 'list', '--status', 'canceled'], place)
     expect(listed.stdout).toContain(second.run)
     expect(listed.stdout).not.toContain(first.run)
@@ -93,10 +119,16 @@ describe('commands', { timeout: SLOW }, () => {
 
   it('J4 an operator resolves an unknown effect with a reason', async () => {
     const run = (await ann.post('/v1/runs', { body: { agent: 'uncertain', text: 'Post it.' } })).body.id
-    await until(() => ann.get(`/v1/runs/${run}`), ({ body }) => body.wait_reason === 'unknown_effect')
+    await until(
+      () => ann.get(`/v1/runs/${run}`),
+      ({ body }) => body.wait_reason === 'unknown_effect',
+    )
     const [effect] = (await plimsoll(['effects', 'list', '--unknown', '--json'], place)).json().items
     const at = `${run}/${effect.step}/${effect.position}`
-    const done = await plimsoll(['effects', 'resolve', at, '--outcome', 'did-not-happen', '--reason', 'no letter', '--json'], place)
+    const done = await plimsoll(
+      ['effects', 'resolve', at, '--outcome', 'did-not-happen', '--reason', 'no letter', '--json'],
+      place,
+    )
     expect(done.json()).toMatchObject({ run_id: run, outcome: 'did_not_happen' })
     expect(await ended(ann, run)).toMatchObject({ status: 'succeeded' })
     const again = await plimsoll(['effects', 'resolve', at, '--outcome', 'happened', '--reason', 'x'], place)
@@ -104,7 +136,9 @@ describe('commands', { timeout: SLOW }, () => {
   })
 
   it('R5 a key is shown once, works, and dies with every token that it minted', async () => {
-    const made = (await plimsoll(['keys', 'create', '--user', 'shop', '--permission', 'orders.refund', '--json'], place)).json()
+    const made = (
+      await plimsoll(['keys', 'create', '--user', 'shop', '--permission', 'orders.refund', '--json'], place)
+    ).json()
     const shop = person(plane.url, made.key)
     const token = (await shop.post('/v1/tokens', { body: { user: 'cleo' } })).body.token
     expect((await person(plane.url, token).get('/v1/runs')).status).toBe(200)
@@ -115,14 +149,27 @@ describe('commands', { timeout: SLOW }, () => {
   })
 
   it('N1 an unknown id and a thing that is no id are told apart from nothing else', async () => {
-    const commands = [['runs', 'show', `run_${NOBODY}`], ['runs', 'cancel', `run_${NOBODY}`], ['approvals', 'show', `cnf_${NOBODY}`], ['keys', 'revoke', `key_${NOBODY}`]]
-    for (const command of commands) expect(await plimsoll(command, place)).toMatchObject({ exit: EXIT.notFound, stderr: expect.stringMatching(oneLine('not_found')) })
+    const commands = [
+      ['runs', 'show', `run_${NOBODY}`],
+      ['runs', 'cancel', `run_${NOBODY}`],
+      ['approvals', 'show', `cnf_${NOBODY}`],
+      ['keys', 'revoke', `key_${NOBODY}`],
+    ]
+    for (const command of commands)
+      expect(await plimsoll(command, place)).toMatchObject({
+        exit: EXIT.notFound,
+        stderr: expect.stringMatching(oneLine('not_found')),
+      })
     expect(await plimsoll(['runs', 'show', '../v1/runs'], place)).not.toMatchObject({ exit: EXIT.ok })
   })
 
   it('R2 what a tool says about itself is shown, not obeyed', async () => {
     const { card } = await asked('titling')
-    for (const command of [['approvals', 'list'], ['approvals', 'show', card.id], ['approvals', 'show', card.id, '--json']]) {
+    for (const command of [
+      ['approvals', 'list'],
+      ['approvals', 'show', card.id],
+      ['approvals', 'show', card.id, '--json'],
+    ]) {
       const { stdout, stderr } = await plimsoll(command, place)
       expect(stdout + stderr).not.toMatch(/[\u001b\u0007\u202e]/)
       expect(stdout + stderr).toContain('x\\u001b]0;pwned\\u0007\\u202e')

@@ -30,8 +30,18 @@ describe('a command that fails', () => {
     ['a definition that is no agent', ['start', 'no-agent.mjs'], 'invalid_definition', EXIT.usage],
     ['a definition that does not parse', ['worker', 'broken.mjs'], 'invalid_definition', EXIT.usage],
     ['an agent without a budget', ['start', 'endless.mjs'], 'invalid_definition', EXIT.usage],
-    ['a database that does not answer', ['start', '--db', 'postgresql://u:hunter2@127.0.0.1:1/x'], 'store_unavailable', EXIT.unavailable],
-    ['a check of a database that does not answer', ['migrate', '--check', '--db', 'postgresql://u:hunter2@127.0.0.1:1/x'], 'store_unavailable', EXIT.unavailable],
+    [
+      'a database that does not answer',
+      ['start', '--db', 'postgresql://u:hunter2@127.0.0.1:1/x'],
+      'store_unavailable',
+      EXIT.unavailable,
+    ],
+    [
+      'a check of a database that does not answer',
+      ['migrate', '--check', '--db', 'postgresql://u:hunter2@127.0.0.1:1/x'],
+      'store_unavailable',
+      EXIT.unavailable,
+    ],
     ['no server', ['runs', 'list'], 'server_unreachable', EXIT.unavailable],
     ['a command that does not exist', ['runz'], 'usage', EXIT.usage],
     ['an option that is no number', ['start', '--port', 'many'], 'usage', EXIT.usage],
@@ -65,7 +75,11 @@ describe('a command that fails', () => {
   it('N1 every fault of the table becomes one line and the exit code of its row', () => {
     for (const [code, row] of Object.entries(FAULTS)) {
       const told = failure(new Fault(code as keyof typeof FAULTS, 'One.\n  Two \u001b[31mred\u001b[0m.'))
-      expect(told).toEqual({ code, exit: row.exit, line: `plimsoll: One. Two \\u001b[31mred\\u001b[0m. ${row.next} [${code}]` })
+      expect(told).toEqual({
+        code,
+        exit: row.exit,
+        line: `plimsoll: One. Two \\u001b[31mred\\u001b[0m. ${row.next} [${code}]`,
+      })
     }
     expect(failure(new TypeError('secret at /home/x')).line).not.toContain('secret')
   })

@@ -41,7 +41,8 @@ describe('plimsoll start', { timeout: SLOW }, () => {
   }
 
   const access = (data: string) => JSON.parse(readFileSync(join(data, 'access.json'), 'utf8'))
-  const inbox = async (data: string, url: string) => (await person(url, access(data).service).get('/v1/confirmations')).body.items
+  const inbox = async (data: string, url: string) =>
+    (await person(url, access(data).service).get('/v1/confirmations')).body.items
 
   it('L1 a first start is ready with a refund that waits, a second one finds it again, and both stop politely', async () => {
     const data = folder('twice')
@@ -49,7 +50,12 @@ describe('plimsoll start', { timeout: SLOW }, () => {
     expect(first.said).toMatchObject({ ready: true, store: 'embedded', agents: ['support'], waiting: true })
     expect((await fetch(`${first.said.url}/readyz`)).status).toBe(200)
     const [waiting, ...others] = await inbox(data, first.said.url)
-    expect(waiting).toMatchObject({ tool: 'orders.refund', status: 'pending', params: { orderId: '1042', cents: 1_200 }, confirmers: ['ann'] })
+    expect(waiting).toMatchObject({
+      tool: 'orders.refund',
+      status: 'pending',
+      params: { orderId: '1042', cents: 1_200 },
+      confirmers: ['ann'],
+    })
     expect(others).toEqual([])
     expect(statSync(join(data, 'access.json')).mode & 0o777).toBe(0o600)
     const keys = access(data)
@@ -61,7 +67,9 @@ describe('plimsoll start', { timeout: SLOW }, () => {
     const second = await started(data)
     expect(access(data)).toEqual(keys)
     expect((await inbox(data, second.said.url)).map((c: any) => c.id)).toEqual([waiting.id])
-    const approved = await plimsoll(['approvals', 'approve', waiting.id, '--yes', '--json', '--data', data], { cwd: home })
+    const approved = await plimsoll(['approvals', 'approve', waiting.id, '--yes', '--json', '--data', data], {
+      cwd: home,
+    })
     expect(approved.json()).toMatchObject({ status: 'approved', decided_by: 'ann' })
     expect(await ended(person(second.said.url, keys.service), waiting.run_id)).toMatchObject({ status: 'succeeded' })
     expect(readRefunds(join(data, 'payments.jsonl'))).toMatchObject([{ orderId: '1042', cents: 1_200 }])
@@ -77,7 +85,12 @@ describe('plimsoll start', { timeout: SLOW }, () => {
     expect(locked).toMatchObject({ exit: EXIT.unavailable, stderr: expect.stringMatching(oneLine('store_locked')) })
     expect(locked.stderr).toContain(`Process ${first.process.pid} on `)
     const looked = await plimsoll(['doctor', '--data', data, '--json'], place)
-    expect(looked.json()).toMatchObject({ ok: true, findings: expect.arrayContaining([{ check: 'store', verdict: 'ok', detail: expect.stringContaining('which is ready') }]) })
+    expect(looked.json()).toMatchObject({
+      ok: true,
+      findings: expect.arrayContaining([
+        { check: 'store', verdict: 'ok', detail: expect.stringContaining('which is ready') },
+      ]),
+    })
 
     first.process.kill('SIGKILL')
     expect(await first.gone).toBe('SIGKILL')
@@ -104,5 +117,7 @@ describe('plimsoll start', { timeout: SLOW }, () => {
 
 function occupied(): Promise<{ server: Server; port: number }> {
   const server = createServer()
-  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve({ server, port: (server.address() as { port: number }).port })))
+  return new Promise((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve({ server, port: (server.address() as { port: number }).port })),
+  )
 }

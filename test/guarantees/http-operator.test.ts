@@ -34,13 +34,19 @@ describe.each(ENGINES)('the operator plane on the %s store', (engine) => {
     const { path, run_id: run } = await lost()
     const body = { outcome: 'happened', reason: 'the letter is there' }
     for (const who of [ann, await plane.service()]) {
-      expect(await who.get('/ops/v1/effects?status=unknown')).toMatchObject({ status: 403, body: { code: 'permission_denied' } })
+      expect(await who.get('/ops/v1/effects?status=unknown')).toMatchObject({
+        status: 403,
+        body: { code: 'permission_denied' },
+      })
       expect(await who.post(path, { body })).toMatchObject({ status: 403, body: { code: 'permission_denied' } })
     }
     const stranger = await plane.operator('globex')
     expect((await stranger.get('/ops/v1/effects?status=unknown')).body.items).toEqual([])
     expect(await stranger.post(path, { body })).toMatchObject({ status: 404 })
-    expect((await ann.get(`/v1/runs/${run}`)).body).toMatchObject({ status: 'waiting_confirmation', wait_reason: 'unknown_effect' })
+    expect((await ann.get(`/v1/runs/${run}`)).body).toMatchObject({
+      status: 'waiting_confirmation',
+      wait_reason: 'unknown_effect',
+    })
     expect((await operator.post(path, { body })).status).toBe(200)
     await ended(ann, run)
   })
@@ -49,8 +55,14 @@ describe.each(ENGINES)('the operator plane on the %s store', (engine) => {
     const { path, run_id: run } = await lost()
     const before = sent.length
     const body = { outcome: 'happened', reason: 'receipt 12', result: { receipt: 12 } }
-    expect(await operator.post(path, { body })).toMatchObject({ status: 200, body: { run_id: run, outcome: 'happened' } })
-    expect(await ended(ann, run)).toMatchObject({ status: 'succeeded', actions: [{ tool: 'letters.post', outcome: 'ok' }] })
+    expect(await operator.post(path, { body })).toMatchObject({
+      status: 200,
+      body: { run_id: run, outcome: 'happened' },
+    })
+    expect(await ended(ann, run)).toMatchObject({
+      status: 'succeeded',
+      actions: [{ tool: 'letters.post', outcome: 'ok' }],
+    })
     expect(sent).toHaveLength(before)
     expect(await operator.post(path, { body })).toMatchObject({ status: 409, body: { code: 'refused_transition' } })
   })
@@ -58,18 +70,33 @@ describe.each(ENGINES)('the operator plane on the %s store', (engine) => {
   it('J4 an operator says that it did not happen: the model is told, and nothing is repeated by itself', async () => {
     const { path, run_id: run } = await lost()
     const before = sent.length
-    expect(await operator.post(path, { body: { outcome: 'did_not_happen', reason: 'nothing there' } })).toMatchObject({ status: 200 })
+    expect(await operator.post(path, { body: { outcome: 'did_not_happen', reason: 'nothing there' } })).toMatchObject({
+      status: 200,
+    })
     expect(await ended(ann, run)).toMatchObject({ status: 'succeeded' })
-    expect((await operator.get(`/v1/runs/${run}/effects`)).body.items).toMatchObject([{ status: 'settled', outcome: 'error', error_code: 'not_started' }])
+    expect((await operator.get(`/v1/runs/${run}/effects`)).body.items).toMatchObject([
+      { status: 'settled', outcome: 'error', error_code: 'not_started' },
+    ])
     expect(sent).toHaveLength(before)
   })
 
   it('R5 a word needs a reason and a key, and a repeated request is the same word', async () => {
     const { path, run_id: run } = await lost()
     const body = { outcome: 'happened', reason: 'seen' }
-    for (const wrong of [{ outcome: 'happened' }, { ...body, reason: '' }, { ...body, outcome: 'perhaps' }, { ...body, tenant: 'globex' }])
-      expect(await operator.post(path, { body: wrong })).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
-    expect(await operator.post(path, { body, key: null })).toMatchObject({ status: 400, body: { code: 'idempotency_key_missing' } })
+    for (const wrong of [
+      { outcome: 'happened' },
+      { ...body, reason: '' },
+      { ...body, outcome: 'perhaps' },
+      { ...body, tenant: 'globex' },
+    ])
+      expect(await operator.post(path, { body: wrong })).toMatchObject({
+        status: 400,
+        body: { code: 'invalid_request' },
+      })
+    expect(await operator.post(path, { body, key: null })).toMatchObject({
+      status: 400,
+      body: { code: 'idempotency_key_missing' },
+    })
     const first = await operator.post(path, { body, key: 'k1' })
     const again = await operator.post(path, { body, key: 'k1' })
     expect([first.status, again.status]).toEqual([200, 200])
@@ -80,8 +107,17 @@ describe.each(ENGINES)('the operator plane on the %s store', (engine) => {
   it('R5 the audit holds who said what and why, in the transition that it caused', async () => {
     const { path, run_id: run } = await lost()
     await operator.post(path, { body: { outcome: 'happened', reason: 'the letter is there' } })
-    const rows = await store.admin('select actor_kind, actor, action, target, outcome, reason from plimsoll.audit where run_id = $1 order by id', [run])
-    const row = { actor_kind: 'operator', actor: 'operator_1', action: 'effect.resolve', target: `${run}/1/0`, reason: 'the letter is there' }
+    const rows = await store.admin(
+      'select actor_kind, actor, action, target, outcome, reason from plimsoll.audit where run_id = $1 order by id',
+      [run],
+    )
+    const row = {
+      actor_kind: 'operator',
+      actor: 'operator_1',
+      action: 'effect.resolve',
+      target: `${run}/1/0`,
+      reason: 'the letter is there',
+    }
     expect(rows).toEqual([{ ...row, outcome: 'happened' }])
     await ended(ann, run)
   })

@@ -135,7 +135,9 @@ describe.skipIf(!url)('a database connection that breaks', () => {
     expect(ended).toBeGreaterThan(4)
   })
 
-  it('L4 and so does an error of the program, at any place: it costs an attempt and no run', { timeout: 60_000 }, async () => {
+  it('L4 and so does an error of the program, at any place: it costs an attempt and no run', {
+    timeout: 60_000,
+  }, async () => {
     const places: readonly FaultPoint[] = [
       'claim.before',
       'claim.after',

@@ -22,7 +22,11 @@ export interface Ended {
 
 function child(args: readonly string[], { cwd, env }: Place): ChildProcess {
   const { DATABASE_URL: _, NODE_OPTIONS: __, ...rest } = process.env
-  return spawn(process.execPath, ['--import', TSX, MAIN, ...args], { cwd, env: { ...rest, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, ['--import', TSX, MAIN, ...args], {
+    cwd,
+    env: { ...rest, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
 }
 
 const ending = (started: ChildProcess): Promise<number | string> =>
