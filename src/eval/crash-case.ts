@@ -2,6 +2,7 @@
  * One crash case: a run, the processes that fail while they drive it, and who finishes it. The log of the provider is
  * the judge, never our tables.
  */
+import { setTimeout } from 'node:timers/promises'
 import type { Db } from '../db/port.ts'
 import type { FaultPoint } from '../kernel/faultpoint.ts'
 import type { RunId, SessionId } from '../kernel/ids.ts'
@@ -135,13 +136,17 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
   }
 }
 
-/** A process that was stopped goes on, writes what it still wants to write, and ends politely. */
+/** A process that was stopped goes on, writes what it still wants to write, and ends politely; it may stop on its way there. */
 async function letZombiesEnd(victims: readonly CrashWorker[]): Promise<void> {
+  let left = victims.length
   for (const victim of victims) {
-    victim.signal('SIGCONT')
     victim.signal('SIGTERM')
+    void victim.gone.then(() => (left -= 1))
   }
-  await Promise.all(victims.map((v) => v.gone))
+  while (left > 0) {
+    for (const victim of victims) victim.signal('SIGCONT')
+    await Promise.race([setTimeout(100), Promise.all(victims.map((v) => v.gone))])
+  }
 }
 
 const rests = (run: Seen): boolean => isFinal(run.status) || run.wait === 'unknown_effect'
