@@ -48,17 +48,20 @@ async function writePrivate(folder: string, name: string, value: object): Promis
 export const ensureFolder = (folder: string): Promise<unknown> =>
   mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER })
 
-/** The access of this folder, made on its first use and again when the store does not know its keys. */
+/**
+ * The access of this folder, made on its first use and again when the store does not know its keys. Servers that share a
+ * PostgreSQL but no folder share the secret by PLIMSOLL_SECRET.
+ */
 export async function ensureAccess(
   folder: string,
   runtime: Runtime,
 ): Promise<{ readonly access: Access; readonly isNew: boolean }> {
   const found = await readAccess(folder)
-  if (found && (await isKnown(found, runtime))) return { access: found, isNew: false }
+  const secret = process.env.PLIMSOLL_SECRET ?? found?.secret ?? randomBytes(32).toString('base64url')
+  if (found && (await isKnown(found, runtime))) return { access: { ...found, secret }, isNew: false }
   const place = { tenant: TENANT, environment: ENVIRONMENT }
   const service = await runtime.createKey({ ...place, kind: 'service', user: 'local_service', permissions: ['*'] })
   const operator = await runtime.createKey({ ...place, kind: 'operator', user: 'local_operator', permissions: ['*'] })
-  const secret = process.env.PLIMSOLL_SECRET ?? found?.secret ?? randomBytes(32).toString('base64url')
   const access: Access = { secret, ...place, service: service.key, operator: operator.key }
   await writePrivate(folder, FILE, access)
   return { access, isNew: true }

@@ -10,6 +10,7 @@ import { openStore, type TestStore } from '../setup/engines.ts'
 import { oneLine, type Place, plimsoll } from '../setup/cli.ts'
 import {
   agentOf,
+  type Body,
   confirmationOf,
   ended,
   openPlane,
@@ -69,7 +70,7 @@ describe('commands', { timeout: SLOW }, () => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  async function asked(agent = 'support'): Promise<{ run: string; card: any }> {
+  async function asked(agent = 'support'): Promise<{ run: string; card: Body }> {
     const run = (await ann.post('/v1/runs', { body: { agent, text: 'Please refund order 1042, $12.00' } })).body.id
     return { run, card: await confirmationOf(ann, run) }
   }
@@ -180,6 +181,6 @@ describe('commands', { timeout: SLOW }, () => {
     const empty = mkdtempSync(join(home, 'empty-'))
     const { exit, stdout } = await plimsoll(['doctor', '--json', '--data', join(empty, 'data')], place)
     expect({ exit, report: JSON.parse(stdout) }).toMatchObject({ exit: 0, report: { ok: true } })
-    expect(JSON.parse(stdout).findings.map((f: any) => f.check)).toEqual(['node', 'store', 'durability', 'lease'])
+    expect(JSON.parse(stdout).findings.map((f: Body) => f.check)).toEqual(['node', 'store', 'durability', 'lease'])
   })
 })

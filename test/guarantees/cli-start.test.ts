@@ -8,7 +8,7 @@ import { readRefunds } from '../../src/cli/payments.ts'
 import { EXIT } from '../../src/kernel/fault.ts'
 import { oneLine, plimsoll, serving, type Serving } from '../setup/cli.ts'
 import { bareLite } from '../setup/engines.ts'
-import { ended, person } from '../setup/plane.ts'
+import { type Body, ended, person } from '../setup/plane.ts'
 
 /** A server starts in 3 s; on a machine that does much else at once it has taken 40. */
 const SLOW = 300_000
@@ -66,7 +66,7 @@ describe('plimsoll start', { timeout: SLOW }, () => {
 
     const second = await started(data)
     expect(access(data)).toEqual(keys)
-    expect((await inbox(data, second.said.url)).map((c: any) => c.id)).toEqual([waiting.id])
+    expect((await inbox(data, second.said.url)).map((c: Body) => c.id)).toEqual([waiting.id])
     const approved = await plimsoll(['approvals', 'approve', waiting.id, '--yes', '--json', '--data', data], {
       cwd: home,
     })
@@ -109,7 +109,7 @@ describe('plimsoll start', { timeout: SLOW }, () => {
 
   it('J5 the tour holds: every attack is refused, and a killed process pays once', async () => {
     const { exit, stdout, stderr, json } = await plimsoll(['demo', '--json'], { cwd: home })
-    expect({ exit, broken: json().checks.filter((c: any) => !c.holds) }, stderr).toEqual({ exit: 0, broken: [] })
+    expect({ exit, broken: json().checks.filter((c: Body) => !c.holds) }, stderr).toEqual({ exit: 0, broken: [] })
     expect(json()).toMatchObject({ passed: 12, failed: 0 })
     expect(stdout.trimEnd().split('\n')).toHaveLength(1)
   })

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scripted } from '../../src/testing/scripted.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { ended, openPlane, type Person, type Plane, until } from '../setup/plane.ts'
+import { type Body, ended, openPlane, type Person, type Plane, until } from '../setup/plane.ts'
 import { uncertainAgent } from '../setup/uncertain.ts'
 
 describe.each(ENGINES)('the operator plane on the %s store', (engine) => {
@@ -22,8 +22,8 @@ describe.each(ENGINES)('the operator plane on the %s store', (engine) => {
     await store?.close()
   })
 
-  const unknown = async (): Promise<any[]> => (await operator.get('/ops/v1/effects?status=unknown')).body.items
-  async function lost(): Promise<any> {
+  const unknown = async (): Promise<Body[]> => (await operator.get('/ops/v1/effects?status=unknown')).body.items
+  async function lost(): Promise<Body> {
     const run = (await ann.post('/v1/runs', { body: { agent: 'uncertain', text: 'Post it.' } })).body.id
     const items = await until(unknown, (found) => found.some((e) => e.run_id === run))
     const effect = items.find((e) => e.run_id === run)

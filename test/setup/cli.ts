@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Body } from './plane.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 /** Where tsx is found, whatever the current folder is. */
@@ -17,7 +18,7 @@ export interface Ended {
   readonly stdout: string
   readonly stderr: string
   /** The last line of standard output, which must be JSON. */
-  json(): any
+  json(): Body
 }
 
 function child(args: readonly string[], { cwd, env }: Place): ChildProcess {
@@ -45,7 +46,7 @@ export async function plimsoll(args: readonly string[], place: Place): Promise<E
 export interface Serving {
   readonly process: ChildProcess
   /** What `start --json` said. */
-  readonly said: any
+  readonly said: Body
   readonly gone: Promise<number | string>
 }
 
