@@ -28,8 +28,10 @@ export function callerWith(bearer: string, url: string): Caller {
     const response = await fetch(url + path, init)
     const text = await response.text()
     const body = (text === '' ? {} : JSON.parse(text)) as JsonObject
-    if (!response.ok)
-      throw new Error(`${init.method} ${path} was answered with ${response.status} ${JSON.stringify(body.code)}`)
+    if (!response.ok) {
+      const code = typeof body.code === 'string' ? body.code : ''
+      throw new Error(`${init.method} ${path} was answered with ${response.status} ${code}`)
+    }
     const version = /^"v(\d+)"$/.exec(response.headers.get('etag') ?? '')?.[1]
     return { status: response.status, body, version: version === undefined ? null : Number(version) }
   }

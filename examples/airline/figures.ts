@@ -25,7 +25,7 @@ export type Figures = {
   readonly killsInsideEffect: number
   readonly seconds: number
   readonly endings: Readonly<Record<string, number>>
-  /** Conversations with a run that the breaker ended; they are left out of everything else but `endings`. */
+  /** Conversations with a run that the breaker ended; only `conversations` and `endings` count them. */
   readonly broken: readonly string[]
   /** Conversations that are not as recorded. */
   readonly differing: readonly string[]
@@ -36,7 +36,10 @@ export type Figures = {
 const BROKEN = new Set<string | null>(['repeated_action', 'repeated_error'])
 
 export const brokenOf = (talks: readonly Talk[]): readonly string[] =>
-  talks.filter(({ runs }) => runs.some(({ reason }) => BROKEN.has(reason))).map(({ conversation }) => conversation)
+  talks
+    .filter(({ runs }) => runs.some(({ reason }) => BROKEN.has(reason)))
+    .map(({ conversation }) => conversation)
+    .sort()
 
 export function figuresOf(found: {
   readonly talks: readonly Talk[]
@@ -56,6 +59,7 @@ export function figuresOf(found: {
   const { differing, ...judged } = judgement
   return {
     ...judged,
+    conversations: found.talks.length,
     runs: runs.length,
     toolCalls: runs.reduce((sum, run) => sum + run.toolCalls, 0),
     resultsEqual: results.equal + stored.equal,
@@ -81,13 +85,13 @@ function countsOf(runs: readonly RunEnd[]): Readonly<Record<string, number>> {
 /** One sentence per figure that is off; empty when the replay did what was recorded. */
 export function complaints(
   figures: Figures,
-  wanted: { readonly conversations: readonly Conversation[]; readonly kills: number },
+  wanted: { readonly conversations: readonly Conversation[]; readonly kills: number; readonly tasks: boolean },
 ): readonly string[] {
   const whole = wanted.conversations.filter(({ id }) => !figures.broken.includes(id))
   const turns = whole.flatMap((conversation) => conversation.turns)
   const calls = turns.reduce((sum, turn) => sum + turn.calls.length, 0)
   const rows: readonly (readonly [what: string, is: number, must: number])[] = [
-    ['conversations', figures.conversations, whole.length],
+    ['conversations', figures.conversations, wanted.conversations.length],
     ['runs', figures.runs, turns.length],
     ['tool calls', figures.toolCalls, calls],
     ['equal results', figures.resultsEqual, calls],
@@ -97,6 +101,7 @@ export function complaints(
     ['unknown effects', figures.unknownEffects, 0],
     ['stuck runs', figures.stuckRuns, 0],
     ['different final states', figures.finalStateDifferent, 0],
+    ['rewarded and equal', figures.rewardedEqual, wanted.tasks ? whole.filter(({ reward }) => reward === 1).length : 0],
     ['kills', figures.kills, wanted.kills],
     [
       'kills inside an effect, at least',

@@ -51,7 +51,8 @@ describe.skipIf(!present)('recorded conversations through the app plane', () => 
     })
     expect({ complaints, clues: figures.clues }).toEqual({ complaints: [], clues: [] })
     expect(figures).toMatchObject({
-      conversations: 1,
+      conversations: 2,
+      finalStateEqual: 1,
       broken: ['task11-trial2'],
       endings: { handed_over: 1, repeated_action: 1 },
     })

@@ -48,7 +48,10 @@ export async function fly(options: FlightOptions): Promise<Flight> {
     await stage.fleet?.stop()
     const seconds = Math.round((performance.now() - begun) / 100) / 10
     const figures = await assess(stage, { talks, conversations, seconds, data: options.data, tasks: options.tasks })
-    return { figures, complaints: complaints(figures, { conversations, kills: options.crash }) }
+    return {
+      figures,
+      complaints: complaints(figures, { conversations, kills: options.crash, tasks: options.tasks !== undefined }),
+    }
   } finally {
     await stage.close()
   }

@@ -8,7 +8,7 @@ export type KillPlan = {
 }
 
 /** The start is committed; the airline has not been asked, or has answered and nobody has stored it. */
-export const INSIDE_EFFECT: readonly FaultPoint[] = ['ext.before', 'ext.replied', 'preflight.after']
+const INSIDE_EFFECT: readonly FaultPoint[] = ['ext.before', 'ext.replied', 'preflight.after']
 const ELSEWHERE: readonly FaultPoint[] = [
   'model.end',
   'plan.after',
