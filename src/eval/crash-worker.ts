@@ -6,7 +6,7 @@ import { crashAgent } from './crash-agent.ts'
 import type { CrashWorkerSpec } from './crash-process.ts'
 
 const spec = JSON.parse(process.env['PLIMSOLL_CRASH_WORKER'] ?? '') as CrashWorkerSpec
-const db = await openPostgres({ url: spec.db, connections: 4 })
+const db = await openPostgres({ url: spec.db, connections: 2 })
 const runtime = createRuntime({ db, agents: spec.agents.map(crashAgent), fault: faultsFromEnv() })
 const { heartbeatMs, leaseMs, pollMs } = spec
 const worker = await runtime.work({

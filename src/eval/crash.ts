@@ -17,7 +17,7 @@ import { type ProviderMode, startEffectProvider, type Trouble } from '../testing
 import { type CrashCase, caseAt, judge, runCrashCase, type Verdict } from './crash-case.ts'
 
 const MODES: readonly ProviderMode[] = ['keyed', 'keyed_blind', 'state', 'manual']
-const TROUBLES: readonly Trouble['kind'][] = ['no_reply', 'status_500', 'slow', 'die']
+const TROUBLES: readonly Trouble['kind'][] = ['no_reply', 'status_500', 'slow']
 
 const name = ({ mode, victims, beside, trouble, deadly }: CrashCase): string =>
   [mode, ...victims, beside ? 'beside another' : '', trouble?.kind ?? '', deadly ? `deadly ${deadly}` : '']
@@ -42,7 +42,7 @@ export function crashCases(all: boolean): readonly CrashCase[] {
     ).map((point) => caseAt(point, 'kill', mode, 2)),
   )
   const troubled = MODES.flatMap((mode) =>
-    TROUBLES.filter((kind) => kind !== 'die').flatMap((kind): CrashCase[] => [
+    TROUBLES.flatMap((kind): CrashCase[] => [
       { mode, victims: [], trouble: { kind, ms: 300 } },
       { mode, victims: ['ext.replied:1:kill'], trouble: { kind, ms: 300 } },
     ]),

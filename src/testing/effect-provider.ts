@@ -20,7 +20,8 @@ export type ProviderMode = 'keyed' | 'keyed_blind' | 'state' | 'manual'
 /** What goes wrong with the next requests for a resource. `commit` says whether the effect happens all the same. */
 export interface Trouble {
   readonly resource: string
-  readonly kind: 'no_reply' | 'status_500' | 'slow' | 'die'
+  /** `hold`: nothing happens until `release`. */
+  readonly kind: 'no_reply' | 'status_500' | 'slow' | 'hold' | 'die'
   /** Default true: the effect happens and its reply is what is lost. */
   readonly commit?: boolean
   /** For `slow`: how long the effect takes to happen; the reply follows at once. */
@@ -66,6 +67,8 @@ export interface EffectProvider {
   requests(): readonly RequestLine[]
   /** Arms one trouble; the newest for a resource counts. */
   trouble(trouble: Trouble): Promise<void>
+  /** Lets the requests for a resource that are held happen, and be answered. */
+  release(resource: string): Promise<void>
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
@@ -95,6 +98,9 @@ export async function startEffectProvider({ log, port = 0 }: EffectProviderOptio
     requests: () => lines().filter((line) => line.kind === 'request'),
     async trouble(trouble) {
       await fetch(`${url}/trouble`, { method: 'POST', body: JSON.stringify(trouble) })
+    },
+    async release(resource) {
+      await fetch(`${url}/release/${encodeURIComponent(resource)}`, { method: 'POST' })
     },
     async stop(signal = 'SIGTERM') {
       child.kill(signal)

@@ -5,7 +5,9 @@
  *   GET  /keyed/effects/{key}       { found, result? }
  *   GET  /state/resources/{name}    { found, result? }
  *   POST /trouble                   arms a trouble
+ *   POST /release/{name}            lets what is held happen
  */
+import { EventEmitter, once } from 'node:events'
 import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,6 +21,7 @@ const log = openSync(file, 'a')
 const happened: EffectLine[] = existsSync(file)
   ? linesOf(readFileSync(file, 'utf8')).filter((line) => line.kind === 'effect')
   : []
+const releases = new EventEmitter()
 const troubles = new Map<string, Trouble & { times: number }>()
 
 const resultOf = (line: EffectLine): Json => ({ id: `effect_${happened.indexOf(line) + 1}`, resource: line.resource })
@@ -41,10 +44,11 @@ async function receive(mode: ProviderMode, request: IncomingMessage, response: S
   write({ kind: 'arrival', key, resource })
   const trouble = troubleOf(resource)
   if (trouble?.kind === 'slow') await sleep(trouble.ms ?? 0)
+  if (trouble?.kind === 'hold') await once(releases, resource)
   const known = mode.startsWith('keyed') ? byKey(key) : undefined
   const commits = trouble?.commit !== false
   const line: EffectLine = known ?? { kind: 'effect', mode, key, resource, args }
-  const answered = trouble === null || trouble.kind === 'slow'
+  const answered = trouble === null || trouble.kind === 'slow' || trouble.kind === 'hold'
   // one write for both lines: a kill leaves both, none, or a torn one that readers drop
   write(...(known || !commits ? [] : [line]), {
     kind: 'request',
@@ -73,6 +77,9 @@ async function route(request: IncomingMessage, response: ServerResponse): Promis
   if (first === 'trouble') {
     const trouble = JSON.parse(await text(request)) as Trouble
     troubles.set(trouble.resource, { ...trouble, times: trouble.times ?? 1 })
+    send(response, {})
+  } else if (first === 'release') {
+    releases.emit(second)
     send(response, {})
   } else if (request.method === 'POST' && second === 'effects') await receive(first as ProviderMode, request, response)
   else if (first === 'keyed' && second === 'effects') send(response, found(byKey(third)))

@@ -55,14 +55,15 @@ describe.skipIf(!url)('a worker that stops politely', () => {
 
   it('J4 does not trust "not there" while a request of the one before may be on its way', async () => {
     const agent = newAgent(ground, 'state')
-    // it happens after the worker has gone, and within the time of the tool
-    await ground.provider.trouble({ resource: agent.name, kind: 'slow', ms: 500 })
+    await ground.provider.trouble({ resource: agent.name, kind: 'hold' })
     const { runtime, run } = await opened(agent)
     const first = await runtime.work({ ...TIMES, graceMs: 1 })
     await inFlight(agent, runtime, run)
     await first.stop()
     const second = await runtime.work(TIMES)
     await until(runtime, async () => (await seen(runtime, run))?.wait === 'timer')
+    // the worker has gone long ago, and within the time of the tool it happens
+    await ground.provider.release(agent.name)
     expect(await rest(runtime, run, runtime)).toEqual(COMPLETED)
     await second.stop()
     expect({ arrived: arrived(agent), effects: effects(agent) }).toEqual({ arrived: 1, effects: 1 })

@@ -1,14 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { type CrashCase, caseAt, judge } from '../../src/eval/crash-case.ts'
 import { FAULT_POINTS, type FaultPoint } from '../../src/kernel/faultpoint.ts'
-import type { ProviderMode } from '../../src/testing/effect-provider.ts'
 import { type Ground, openGround, runCases } from './ground.ts'
 
 const url = inject('postgres')
-
-/** The result of the read comes first. */
-const atEffect = (point: FaultPoint, mode: ProviderMode): CrashCase =>
-  caseAt(point, 'kill', mode, point === 'result.before' ? 2 : 1)
 
 describe.skipIf(!url)('a worker killed', () => {
   let ground: Ground
@@ -39,10 +34,10 @@ describe.skipIf(!url)('a worker killed', () => {
   it('J4 around an effect that nobody can ask about leaves at most one and asks a person', {
     timeout: 90_000,
   }, async () => {
-    const places: readonly FaultPoint[] = ['preflight.after', 'ext.replied', 'result.before']
+    const places: readonly FaultPoint[] = ['preflight.after', 'ext.replied']
     const seen = await verdicts(
       places,
-      places.map((point) => atEffect(point, 'manual')),
+      places.map((point) => caseAt(point, 'kill', 'manual')),
     )
     expect(seen).toEqual(places.map((place) => ({ place, met: [place], verdict: 'ok', reason: 'unknown_effect' })))
   })
@@ -50,8 +45,8 @@ describe.skipIf(!url)('a worker killed', () => {
   it('J4 around an effect without a key finds out whether it happened, and never does it twice', {
     timeout: 90_000,
   }, async () => {
-    const places: readonly FaultPoint[] = ['ext.before', 'ext.replied', 'result.before', 'ext.replied']
-    const cases = places.map((point, i) => atEffect(point, i < 2 ? 'state' : 'keyed_blind'))
+    const places: readonly FaultPoint[] = ['ext.before', 'ext.replied', 'ext.replied']
+    const cases = places.map((point, i) => caseAt(point, 'kill', i < 2 ? 'state' : 'keyed_blind'))
     const seen = await verdicts(places, cases)
     expect(seen).toEqual(places.map((place) => ({ place, met: [place], verdict: 'ok', reason: 'completed' })))
   })

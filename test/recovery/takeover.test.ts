@@ -15,7 +15,7 @@ describe.skipIf(!url)('another worker', () => {
   afterAll(() => ground.close())
 
   it('L2 beside the one that dies takes over, and nothing happens twice', { timeout: 90_000 }, async () => {
-    const cases: CrashCase[] = ['model.sent:1:kill', 'preflight.after:1:kill', 'ext.replied:1:kill'].map((fault) => ({
+    const cases: CrashCase[] = ['model.sent:1:kill', 'ext.replied:1:kill'].map((fault) => ({
       mode: 'state',
       victims: [fault],
       beside: true,
@@ -27,7 +27,7 @@ describe.skipIf(!url)('another worker', () => {
   it('L4 BR-062 does not loop on a run that kills its workers, and the conversation goes on', {
     timeout: 90_000,
   }, async () => {
-    const poison: CrashCase = { mode: 'keyed', victims: ['', '', ''], deadly: 'read', attempts: 2 }
+    const poison: CrashCase = { mode: 'keyed', victims: ['', ''], deadly: 'read', attempts: 2 }
     const { reason, session, sessionVersion, spec } = await runCrashCase(ground, poison)
     expect(reason).toBe('attempts_exhausted')
     const runtime = createRuntime({ db: ground.db, agents: [crashAgent(spec)] })
@@ -45,7 +45,7 @@ describe.skipIf(!url)('another worker', () => {
   it('L4 J4 asks a person about an effect that killed its workers, and goes on from the answer', {
     timeout: 90_000,
   }, async () => {
-    const poison: CrashCase = { mode: 'keyed', victims: ['', '', ''], deadly: 'write', attempts: 2 }
+    const poison: CrashCase = { mode: 'keyed', victims: ['', ''], deadly: 'write', attempts: 2 }
     const { reason, run, effects, spec } = await runCrashCase(ground, poison)
     expect({ reason, effects }).toEqual({ reason: 'unknown_effect', effects: 0 })
     const runtime = createRuntime({ db: ground.db, agents: [crashAgent(spec)] })

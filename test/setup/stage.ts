@@ -69,7 +69,7 @@ export interface Scene extends Omit<Partial<AgentSpec>, 'model'> {
 
 const BUDGET = { steps: 8, toolCalls: 12, tokens: 200_000, costCents: 1_000, seconds: 60 }
 /** The lease is that of the product: nobody is lost here, however busy the machine is. */
-const QUICK = { pollMs: 20 }
+const QUICK = { pollMs: 60 }
 let made = 0
 
 export async function play(store: TestStore, scene: Scene): Promise<Play> {
@@ -130,7 +130,7 @@ function said(
     for (;;) {
       const now = await seen()
       if (wanted(now)) return now
-      await runtime.clock.sleep(15)
+      await runtime.clock.sleep(30)
     }
   }
   const open = () => runtime.confirmations.inbox(scopeOf(actor), { user: actor.user, run, after: '', limit: 50 })
