@@ -60,7 +60,9 @@ async function importTyped(file: string, path: string): Promise<unknown> {
 function tsxBeside(path: string): string | null {
   try {
     // a require is answered with the CommonJS half, which lies beside the one that loads modules
-    return createRequire(path).resolve('tsx/esm/api').replace(/\.cjs$/, '.mjs')
+    return createRequire(path)
+      .resolve('tsx/esm/api')
+      .replace(/\.cjs$/, '.mjs')
   } catch {
     return null
   }
