@@ -59,7 +59,10 @@ async function importTyped(file: string, path: string): Promise<unknown> {
 /** The tsx of the project that the file belongs to: it is no dependency of ours. */
 function tsxBeside(path: string): string | null {
   try {
-    return createRequire(path).resolve('tsx/esm/api')
+    // a require is answered with the CommonJS half, which lies beside the one that loads modules
+    return createRequire(path)
+      .resolve('tsx/esm/api')
+      .replace(/\.cjs$/, '.mjs')
   } catch {
     return null
   }
