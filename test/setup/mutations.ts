@@ -293,7 +293,6 @@ export const MUTATIONS: readonly Mutation[] = [
 
   driven('tells of runs of others', 'r.worker_id = p_worker and'),
   driven('tells of every run as canceled', 'r.cancel_cause is not null', 'true'),
-  driven('tells of what has ended', " and r.status = 'running'"),
 
   close('drops the version', '\n      and x.version = coalesce(t.version, x.version)\n', '\n'),
   close('closes twice', ' and x.closed_at is null\n', '\n'),
