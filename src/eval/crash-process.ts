@@ -31,7 +31,7 @@ export function spawnCrashWorker(spec: CrashWorkerSpec, faults: string): CrashWo
   const file = spec.program ?? fileURLToPath(new URL(beside, import.meta.url))
   const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : []
   const child = spawn(process.execPath, [...loader, file], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, PLIMSOLL_CRASH_WORKER: JSON.stringify(spec), PLIMSOLL_FAULT: faults },
   })
   const met: string[] = []

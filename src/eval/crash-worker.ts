@@ -21,4 +21,6 @@ process.once('SIGTERM', () => {
     .then(() => db.close())
     .then(() => process.exit(0))
 })
+// whoever started it is gone, and nobody would end it
+process.stdin.once('end', () => process.exit(1)).resume()
 console.log(JSON.stringify({ ready: true }))

@@ -84,7 +84,7 @@ export async function startEffectProvider({ log, port = 0 }: EffectProviderOptio
     new URL(import.meta.url.endsWith('.ts') ? './effect-server.ts' : './effect-server.js', import.meta.url),
   )
   const loader = file.endsWith('.ts') ? ['--import', 'tsx'] : []
-  const child = spawn(process.execPath, [...loader, file, log, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [...loader, file, log, String(port)], { stdio: ['pipe', 'pipe', 'inherit'] })
   const gone = once(child, 'exit')
   const found = await Promise.race([portOf(child), gone.then(() => null)])
   if (found === null || child.pid === undefined) throw new Error('the effect provider ended before it listened')

@@ -93,3 +93,5 @@ server.listen(Number(port), '127.0.0.1', () => {
   writeSync(1, `${JSON.stringify({ port: (server.address() as AddressInfo).port })}\n`)
 })
 process.once('SIGTERM', () => process.exit(0))
+// whoever started it is gone, and nobody would end it
+process.stdin.once('end', () => process.exit(0)).resume()
