@@ -55,7 +55,12 @@ const walker = (steps: number) =>
   })
 
 /** Counts what goes over the wire: a read or write in a tenant's transaction is four statements. */
-function counting(db: Db): { readonly db: Db; readonly count: { statements: number; commits: number } } {
+interface Counted {
+  readonly db: Db
+  readonly count: { statements: number; commits: number }
+}
+
+function counting(db: Db): Counted {
   const count = { statements: 0, commits: 0 }
   return {
     count,
@@ -91,8 +96,14 @@ interface Cell {
 }
 
 /** One cell: everything is queued before the worker starts, so that only claim to terminal is measured. */
-async function cell(at: BenchDatabase, concurrency: number, runs: number, steps: number): Promise<Cell> {
-  const { db, count } = counting(await openPostgres({ url: at.url, connections: Math.min(10, concurrency + 2) }))
+async function cell(
+  at: BenchDatabase,
+  store: Counted,
+  concurrency: number,
+  runs: number,
+  steps: number,
+): Promise<Cell> {
+  const { db, count } = store
   const ends = new Map<string, number>()
   let done = () => {}
   const allDone = new Promise<void>((resolve) => {
@@ -126,15 +137,14 @@ async function cell(at: BenchDatabase, concurrency: number, runs: number, steps:
     nodeCpuMsPerStep: (used.user + used.system) / 1000 / all,
   }
   await worker.stop()
-  await db.close()
   if (ends.get('completed') !== runs)
     throw new Error(`bench steps: not every run completed: ${JSON.stringify([...ends])}`)
   return result
 }
 
 /** Bytes that the rows of one run take, per step: what a step adds, whatever the length of the run (L6). */
-async function rowBytes(at: BenchDatabase, steps: number): Promise<number> {
-  await cell(at, 1, 1, steps)
+async function rowBytes(at: BenchDatabase, store: Counted, steps: number): Promise<number> {
+  await cell(at, store, 1, 1, steps)
   const tables = ['message', 'effect', 'ledger', 'event']
   const sums = tables.map(
     (t) => `(select coalesce(sum(pg_column_size(t.*)), 0) from plimsoll.${t} t where t.run_id = r.id)`,
@@ -147,9 +157,11 @@ async function rowBytes(at: BenchDatabase, steps: number): Promise<number> {
 
 export async function benchSteps(server: string, say: (line: string) => void): Promise<Record<string, unknown>> {
   const at = await freshDatabase(server, 'plimsoll_bench_steps')
+  // as a worker's: connections live for days, and their plans with them
+  const store = counting(await openPostgres({ url: at.url, connections: 4 }))
   try {
     // the compiler of the engine needs some thousand steps before it has seen everything
-    await cell(at, 1, WARM_UP, 10)
+    await cell(at, store, 1, WARM_UP, 10)
     const concurrency: Record<string, Record<string, number>> = {}
     for (const [level, runs] of [
       [1, 60],
@@ -158,7 +170,7 @@ export async function benchSteps(server: string, say: (line: string) => void): P
       const cells: (Cell & { bare: number })[] = []
       for (let round = 0; round < ROUNDS; round++) {
         const bare = await bareCommits(at.admin, BARE)
-        cells.push({ ...(await cell(at, level, runs, 10)), bare })
+        cells.push({ ...(await cell(at, store, level, runs, 10)), bare })
       }
       const of = (pick: (c: Cell & { bare: number }) => number) => median(cells.map(pick))
       concurrency[level] = {
@@ -175,12 +187,13 @@ export async function benchSteps(server: string, say: (line: string) => void): P
         `concurrency ${level}: ${stepsPerSecond.toFixed(0)} steps/s, bare ${bareCommitsPerSecond.toFixed(0)} commits/s, ratio ${ratio.toFixed(3)}`,
       )
     }
-    const bytesPerStep = { 10: await rowBytes(at, 10), 1000: await rowBytes(at, 1_000) }
+    const bytesPerStep = { 10: await rowBytes(at, store, 10), 1000: await rowBytes(at, store, 1_000) }
     say(
       `bytes per step: ${bytesPerStep[10].toFixed(0)} in a run of 10, ${bytesPerStep[1000].toFixed(0)} in a run of 1000`,
     )
     return { bench: 'steps', concurrency, bytesPerStep }
   } finally {
+    await store.db.close()
     await at.drop()
   }
 }
