@@ -51,7 +51,7 @@ create table plimsoll.audit (
 alter table plimsoll.audit enable row level security;
 alter table plimsoll.audit force row level security;
 alter table plimsoll.audit owner to plimsoll_owner;
-create policy batch on plimsoll.audit for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy batch on plimsoll.audit for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.audit for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.audit to plimsoll_step;
 grant insert, select on table plimsoll.audit to plimsoll_app;
@@ -92,8 +92,8 @@ create table plimsoll.confirmation (
 alter table plimsoll.confirmation enable row level security;
 alter table plimsoll.confirmation force row level security;
 alter table plimsoll.confirmation owner to plimsoll_owner;
-CREATE INDEX confirmation_open ON plimsoll.confirmation USING btree (tenant_id, created_at) WHERE (status = 'pending'::text);
-create policy batch on plimsoll.confirmation for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+CREATE INDEX confirmation_open ON plimsoll.confirmation USING btree (tenant_id, id) WHERE (status = 'pending'::text);
+create policy batch on plimsoll.confirmation for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.confirmation for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.confirmation to plimsoll_step;
 grant select on table plimsoll.confirmation to plimsoll_app;
@@ -133,7 +133,7 @@ create unlogged table plimsoll.delta (
 alter table plimsoll.delta enable row level security;
 alter table plimsoll.delta force row level security;
 alter table plimsoll.delta owner to plimsoll_owner;
-create policy batch on plimsoll.delta for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy batch on plimsoll.delta for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.delta for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete, insert, select on table plimsoll.delta to plimsoll_app;
 
@@ -177,9 +177,9 @@ alter table plimsoll.effect enable row level security;
 alter table plimsoll.effect force row level security;
 alter table plimsoll.effect owner to plimsoll_owner;
 CREATE INDEX effect_repeats ON plimsoll.effect USING btree (tenant_id, session_id, arguments_hash) WHERE ((level)::text = 'irreversible'::text);
-CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, run_id) WHERE ((status)::text = 'unknown'::text);
+CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, started_at) WHERE ((status)::text = 'unknown'::text);
 CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE ((level)::text <> 'read'::text);
-create policy batch on plimsoll.effect for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy batch on plimsoll.effect for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
@@ -200,7 +200,7 @@ create table plimsoll.event (
 alter table plimsoll.event enable row level security;
 alter table plimsoll.event force row level security;
 alter table plimsoll.event owner to plimsoll_owner;
-create policy batch on plimsoll.event for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy batch on plimsoll.event for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.event for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.event to plimsoll_step;
 grant select on table plimsoll.event to plimsoll_app;
@@ -222,7 +222,9 @@ create table plimsoll.idempotency (
 alter table plimsoll.idempotency enable row level security;
 alter table plimsoll.idempotency force row level security;
 alter table plimsoll.idempotency owner to plimsoll_owner;
-create policy batch on plimsoll.idempotency for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+CREATE INDEX idempotency_old ON plimsoll.idempotency USING btree (tenant_id, expires_at);
+CREATE INDEX idempotency_open ON plimsoll.idempotency USING btree (tenant_id, run_id) WHERE (status IS NULL);
+create policy batch on plimsoll.idempotency for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.idempotency for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete, insert, select on table plimsoll.idempotency to plimsoll_app;
 grant select (environment, run_id, status, tenant_id) on table plimsoll.idempotency to plimsoll_step;
@@ -253,7 +255,7 @@ create table plimsoll.ledger (
 alter table plimsoll.ledger enable row level security;
 alter table plimsoll.ledger force row level security;
 alter table plimsoll.ledger owner to plimsoll_owner;
-create policy batch on plimsoll.ledger for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy batch on plimsoll.ledger for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.ledger for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.ledger to plimsoll_step;
 grant select on table plimsoll.ledger to plimsoll_app;
@@ -284,7 +286,7 @@ create table plimsoll.message (
 alter table plimsoll.message enable row level security;
 alter table plimsoll.message force row level security;
 alter table plimsoll.message owner to plimsoll_owner;
-create policy batch on plimsoll.message for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || run_id)) IS NOT NULL));
+create policy batch on plimsoll.message for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.message to plimsoll_step;
 grant select on table plimsoll.message to plimsoll_app;
@@ -357,9 +359,8 @@ alter table plimsoll.run owner to plimsoll_owner;
 CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, branch, generation) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text]));
 CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE ((status)::text = 'running'::text);
 CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
-CREATE INDEX run_recent ON plimsoll.run USING btree (tenant_id, created_at DESC, id);
 CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
-create policy batch on plimsoll.run for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), (((((tenant_id)::text || '/'::text) || (environment)::text) || '/'::text) || id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), (((((tenant_id)::text || '/'::text) || (environment)::text) || '/'::text) || id)) IS NOT NULL));
+create policy batch on plimsoll.run for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0));
 create policy claim on plimsoll.run for update to plimsoll_claim using (((((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR (((status)::text = 'running'::text) AND (NOT (EXISTS ( SELECT
    FROM plimsoll.worker w
   WHERE ((w.id = run.worker_id) AND (w.lease_until > now())))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
@@ -387,7 +388,7 @@ create table plimsoll.session (
 alter table plimsoll.session enable row level security;
 alter table plimsoll.session force row level security;
 alter table plimsoll.session owner to plimsoll_owner;
-create policy batch on plimsoll.session for all to plimsoll_step using ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL)) with check ((array_position(( SELECT (NULLIF(current_setting('app.batch'::text, true), ''::text))::text[] AS "nullif"), ((((tenant_id || '/'::text) || environment) || '/'::text) || id)) IS NOT NULL));
+create policy batch on plimsoll.session for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0));
 create policy tenant on plimsoll.session for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.session to plimsoll_step;
 grant select on table plimsoll.session to plimsoll_app;
@@ -440,7 +441,7 @@ CREATE OR REPLACE FUNCTION plimsoll.cancel(p jsonb, p_keys text[])
 AS $function$
 #variable_conflict use_column
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   return query
   with t as materialized (
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, version int8, cause text, event text))
@@ -506,7 +507,7 @@ CREATE OR REPLACE FUNCTION plimsoll.close_session(p jsonb, p_keys text[])
 AS $function$
 #variable_conflict use_column
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   return query
   with t as materialized (
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, version int8))
@@ -537,7 +538,7 @@ declare
   t record;
   v int8;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, confirmation text, version int8,
       params_hash text, actor text, actor_kind text, approve boolean, execute_ms int8, audit text, reason text, event text))
@@ -663,7 +664,7 @@ CREATE OR REPLACE FUNCTION plimsoll.open_session(p jsonb, p_keys text[])
 AS $function$
 #variable_conflict use_column
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   return query
   with t as (
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, user_id text, subject text, agent text))
@@ -717,7 +718,7 @@ declare
   t record;
   v int8;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, epoch int8, version int8, step int,
       position int, arguments_hash text, confirmation text, resource_version text, again boolean, event text))
@@ -790,7 +791,7 @@ declare
   t record;
   r record;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
@@ -860,9 +861,9 @@ begin
       update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
         result = decode(s.result, 'base64'), result_hash = s.result_hash,
         settled_at = case when s.status = 'settled' then now() end
-      from jsonb_to_recordset(t.settled) as s (step int, position int, status text, outcome text, error_code text, result text,
+      from jsonb_to_recordset(t.settled) as s (position int, status text, outcome text, error_code text, result text,
         result_hash text)
-      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = s.step and e.position = s.position
+      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = s.position
         and e.status <> 'settled';
     end if;
     if t.confirmations <> '[]' then
@@ -918,7 +919,7 @@ declare
   t record;
   s record;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,

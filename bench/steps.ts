@@ -164,7 +164,7 @@ export async function benchSteps(server: string, say: (line: string) => void): P
     await cell(at, store, 1, WARM_UP, 10)
     const concurrency: Record<string, Record<string, number>> = {}
     for (const [level, runs] of [
-      [1, 60],
+      [1, 150],
       [50, 400],
     ] as const) {
       const cells: (Cell & { bare: number })[] = []

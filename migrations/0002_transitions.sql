@@ -28,7 +28,7 @@ declare
   t record;
   r record;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
@@ -98,9 +98,9 @@ begin
       update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
         result = decode(s.result, 'base64'), result_hash = s.result_hash,
         settled_at = case when s.status = 'settled' then now() end
-      from jsonb_to_recordset(t.settled) as s (step int, position int, status text, outcome text, error_code text, result text,
+      from jsonb_to_recordset(t.settled) as s (position int, status text, outcome text, error_code text, result text,
         result_hash text)
-      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = s.step and e.position = s.position
+      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = s.position
         and e.status <> 'settled';
     end if;
     if t.confirmations <> '[]' then
@@ -155,7 +155,7 @@ declare
   t record;
   v int8;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, epoch int8, version int8, step int,
       position int, arguments_hash text, confirmation text, resource_version text, again boolean, event text))
@@ -224,7 +224,7 @@ declare
   t record;
   v int8;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, confirmation text, version int8,
       params_hash text, actor text, actor_kind text, approve boolean, execute_ms int8, audit text, reason text, event text))
@@ -290,7 +290,7 @@ set enable_seqscan = off
 as $f$
 #variable_conflict use_column
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   return query
   with t as materialized (
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, version int8, cause text, event text))
@@ -324,7 +324,7 @@ declare
   t record;
   s record;
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
@@ -390,7 +390,7 @@ set search_path = pg_catalog, pg_temp
 as $f$
 #variable_conflict use_column
 begin
-  perform set_config('app.batch', p_keys::text, true);
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   return query
   with t as (
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, user_id text, subject text, agent text))
@@ -402,6 +402,32 @@ begin
     returning tenant_id, id
   )
   select t.n::int from t join made on made.tenant_id = t.tenant and made.id = t.session;
+  perform set_config('app.batch', '', true);
+end $f$;
+
+-- A closed conversation takes no message any more; its runs go on, since their life is their own (A5, A12).
+create function plimsoll.close_session(p jsonb, p_keys text[])
+returns table (n int, version int8)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $f$
+#variable_conflict use_column
+begin
+  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  return query
+  with t as materialized (
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, version int8))
+      with ordinality as t(tenant, environment, session, version, n) order by tenant, session
+  ),
+  u as (
+    update plimsoll.session x set closed_at = now(), version = x.version + 1
+    from t
+    where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session and x.closed_at is null
+      and x.version = coalesce(t.version, x.version)
+    returning t.n, x.version
+  )
+  select u.n::int, u.version from u;
   perform set_config('app.batch', '', true);
 end $f$;
 
@@ -529,7 +555,7 @@ do $rights$
 declare f text;
 begin
   foreach f in array array['step(jsonb, text[], text)', 'start(jsonb, text[], text)', 'decide(jsonb, text[])', 'cancel(jsonb, text[])',
-    'submit(jsonb, text[])', 'open_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
+    'submit(jsonb, text[])', 'open_session(jsonb, text[])', 'close_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
     'reap(int)', 'load(text, text, text)'] loop
     if f not like 'load%' then reset role; end if;
     execute 'revoke all on function plimsoll.' || f || ' from public';

@@ -6,4 +6,8 @@ export interface Clock {
   monotonic(): number
   /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts (K1). */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Calls `then` once, after `ms`, unless what it returns is called before. */
+  after(ms: number, then: () => void): () => void
+  /** Resolves when everything that needs no waiting has been done. */
+  turn(): Promise<void>
 }

@@ -3,6 +3,14 @@ import type { Clock } from './clock.ts'
 import { formatId, type Ids } from './ids.ts'
 import type { Random } from './random.ts'
 
+/** Node fires a longer timer at once. */
+const LONGEST_MS = 2 ** 31 - 1
+
+function after(ms: number, then: () => void): () => void {
+  const timer = setTimeout(then, Math.min(ms, LONGEST_MS))
+  return () => clearTimeout(timer)
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -11,22 +19,18 @@ export const systemClock: Clock = {
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)
       const stop = () => {
-        clearTimeout(timer)
+        cancel()
         reject(signal?.reason as Error)
       }
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener('abort', stop)
-          resolve()
-        },
-        Math.min(ms, LONGEST_MS),
-      )
+      const cancel = after(ms, () => {
+        signal?.removeEventListener('abort', stop)
+        resolve()
+      })
       signal?.addEventListener('abort', stop, { once: true })
     }),
+  after,
+  turn: () => new Promise((resolve) => setImmediate(resolve)),
 }
-
-/** Node fires a longer timer at once. */
-const LONGEST_MS = 2 ** 31 - 1
 
 export const systemRandom: Random = {
   bytes: (n) => randomBytes(n),

@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Random } from '../kernel/random.ts'
 import { absorb, close, openAnswer } from './assembly.ts'
 import { failureOfThrown, retryDelay, type Failure, type ModelFaultCode } from './failure.ts'
@@ -30,6 +31,7 @@ export interface AttemptOptions {
   readonly idleMs?: number
   /** Each part of the current attempt, at once and in order; never called after the signal has aborted. */
   readonly onPart?: (attempt: number, part: ModelPart) => void
+  readonly fault?: FaultHook
 }
 
 /** A failed attempt: what the ledger settles besides the answer. */
@@ -99,14 +101,11 @@ interface Once {
   readonly firstPartMs: number | null
 }
 
-/** One for all: an abort without a reason makes a DOMException with a stack, several times per step. */
-const OVER = new Fault('canceled', 'The attempt is over.')
-
 /** Why an attempt was left: by its own end, by what it threw, or by us. */
 type Left = { readonly fault: Fault | null }
 
 async function runOnce(options: AttemptOptions, number: number, late: { parts: number }): Promise<Once> {
-  const { model, request, signal, clock } = options
+  const { signal, clock } = options
   if (signal.aborted)
     return { answer: close(openAnswer(), { aborted: true }), fault: abortFault(signal), firstPartMs: null }
   const connection = new AbortController()
@@ -117,19 +116,19 @@ async function runOnce(options: AttemptOptions, number: number, late: { parts: n
   let lastPartAt = started
   let lateParts = 0
 
-  const pump = async (): Promise<void> => {
-    for await (const part of model.stream(request, connection.signal)) {
-      if (!isCurrent) {
-        late.parts += 1
-        if (++lateParts >= MOST_LATE_PARTS) return
-        continue
-      }
-      lastPartAt = clock.monotonic()
-      if (isOutput(part)) firstPartMs ??= lastPartAt - started
-      state = absorb(state, part)
-      if (state.damage !== null) return
-      hand(options, number, part)
+  /** False when nothing more is wanted. */
+  const take = (part: ModelPart): boolean => {
+    if (!isCurrent) {
+      late.parts += 1
+      lateParts += 1
+      return lateParts < MOST_LATE_PARTS
     }
+    lastPartAt = clock.monotonic()
+    if (isOutput(part)) firstPartMs ??= lastPartAt - started
+    state = absorb(state, part)
+    if (state.damage !== null) return false
+    hand(options, number, part)
+    return true
   }
   const leave = (reason: unknown): void => {
     isCurrent = false
@@ -137,25 +136,42 @@ async function runOnce(options: AttemptOptions, number: number, late: { parts: n
   }
 
   let ended = false
-  const pumping = pump()
-    .then(
-      (): Left => ({ fault: null }),
-      (error: unknown): Left => ({ fault: asFault(error, options) }),
-    )
-    .finally(() => {
+  const pumping = pump(options, connection.signal, take).then(
+    (): Left => ({ fault: null }),
+    (error: unknown): Left => ({ fault: asFault(error, options) }),
+  )
+  const left = await new Promise<Left>((resolve) => {
+    const unwatch = watch(options, { lastPartAt: () => lastPartAt, leave, left: resolve })
+    void pumping.then((how) => {
       ended = true
+      unwatch()
+      resolve(how)
     })
-  const stopWatch = new AbortController()
-  const left = await Promise.race([
-    pumping,
-    aborted(signal, stopWatch.signal, leave),
-    watch(options, () => lastPartAt, stopWatch.signal, leave),
-  ])
-  leave(OVER)
-  stopWatch.abort(OVER)
-  if (!ended) await Promise.race([pumping, grace(clock, pumping)])
+  })
+  isCurrent = false
+  if (!ended) await grace(clock, pumping)
   const fault = signal.aborted && left.fault !== null ? abortFault(signal) : left.fault
   return { answer: close(state, { aborted: fault !== null }), fault, firstPartMs }
+}
+
+/** Reads the stream to its end, or until `take` has enough. The hook sees the places where a process may die. */
+async function pump(
+  { model, request, fault }: AttemptOptions,
+  signal: AbortSignal,
+  take: (part: ModelPart) => boolean,
+): Promise<void> {
+  const parts = model.stream(request, signal)[Symbol.asyncIterator]()
+  // asking for the first part sends the request
+  const first = parts.next()
+  first.catch(() => {})
+  try {
+    await fault?.('model.sent')
+    let one = await first
+    await fault?.('model.firstDelta')
+    while (!one.done && take(one.value)) one = await parts.next()
+  } finally {
+    await parts.return?.()
+  }
 }
 
 /** A failure of our own reader is not one of the provider, so that it is never taken for a broken connection. */
@@ -172,49 +188,51 @@ const NO_OUTPUT: ReadonlySet<ModelPart['kind']> = new Set(['response', 'usage', 
 /** What a reader could have seen. Announcements of the provider and counts are none. */
 const isOutput = (part: ModelPart): boolean => ('delta' in part ? part.delta !== '' : !NO_OUTPUT.has(part.kind))
 
-/** Leaves within the event of the abort itself, so that no part slips through between. */
-function aborted(signal: AbortSignal, over: AbortSignal, leave: (reason: unknown) => void): Promise<Left> {
-  return new Promise((resolve) => {
-    const onAbort = (): void => {
-      leave(signal.reason)
-      resolve({ fault: abortFault(signal) })
-    }
-    signal.addEventListener('abort', onAbort, { once: true })
-    over.addEventListener('abort', () => signal.removeEventListener('abort', onAbort), { once: true })
-  })
-}
-
-/** One timer per silence instead of one per part. Resolves when the attempt was silent for too long or the time is over. */
-async function watch(
-  options: AttemptOptions,
-  lastPartAt: () => number,
-  over: AbortSignal,
-  leave: (reason: unknown) => void,
-): Promise<Left> {
-  const { clock, deadlineMs } = options
-  const idleMs = options.idleMs ?? DEFAULT_IDLE_MS
-  for (;;) {
-    const idleLeft = lastPartAt() + idleMs - clock.monotonic()
+/**
+ * Leaves when the signal aborts, within that event, so that no part slips through between; and when the attempt is silent
+ * for too long or the time is over, with one timer per silence instead of one per part. What it returns ends the watch.
+ */
+function watch(
+  { signal, clock, deadlineMs, idleMs = DEFAULT_IDLE_MS }: AttemptOptions,
+  on: { lastPartAt(): number; leave(reason: unknown): void; left(how: Left): void },
+): () => void {
+  let cancel = (): void => {}
+  const unwatch = (): void => {
+    cancel()
+    signal.removeEventListener('abort', abort)
+  }
+  const end = (fault: Fault, reason: unknown): void => {
+    unwatch()
+    on.leave(reason)
+    on.left({ fault })
+  }
+  const abort = (): void => end(abortFault(signal), signal.reason)
+  const look = (): void => {
+    const idleLeft = on.lastPartAt() + idleMs - clock.monotonic()
     const timeLeft = deadlineMs - clock.now()
-    if (timeLeft <= 0 || idleLeft <= 0) {
+    if (timeLeft > 0 && idleLeft > 0) cancel = clock.after(Math.min(idleLeft, timeLeft), look)
+    else {
       const fault =
         timeLeft <= 0
           ? new Fault('budget_exceeded', 'The time of the run is over.')
           : new Fault('model_transient', 'The model was silent for too long.')
-      leave(fault)
-      return { fault }
+      end(fault, fault)
     }
-    await clock.sleep(Math.min(idleLeft, timeLeft), over).catch(() => {})
-    if (over.aborted) return { fault: null }
   }
+  signal.addEventListener('abort', abort)
+  look()
+  return unwatch
 }
 
 /** Owned work is awaited, but an adapter that ignores its signal does not hold the run. */
-async function grace(clock: Clock, pumping: Promise<unknown>): Promise<void> {
-  const closed = new AbortController()
-  void pumping.then(() => closed.abort(OVER))
-  await clock.sleep(GRACE_MS, closed.signal).catch(() => {})
-}
+const grace = (clock: Clock, pumping: Promise<unknown>): Promise<void> =>
+  new Promise((resolve) => {
+    const cancel = clock.after(GRACE_MS, resolve)
+    void pumping.then(() => {
+      cancel()
+      resolve()
+    })
+  })
 
 const abortFault = ({ reason }: AbortSignal): Fault =>
   Fault.is(reason) ? reason : new Fault('canceled', undefined, { cause: reason })

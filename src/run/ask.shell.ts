@@ -1,10 +1,9 @@
 /** One model call: context, attempt, judgement of its form. */
 import { assemble } from '../context/assemble.ts'
 import type { FaultCode } from '../kernel/fault.ts'
-import type { FaultHook } from '../kernel/faultpoint.ts'
 import { parseStrict } from '../kernel/json.ts'
 import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
-import type { Model, ModelAnswer, OfferedTool } from '../model/port.ts'
+import type { ModelAnswer, OfferedTool } from '../model/port.ts'
 import type { ActParts, Work } from './acting.ts'
 import type { Agent } from './agent.ts'
 import { coversAnother, droppedUsage } from './dropped.ts'
@@ -26,7 +25,8 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   await parts.fault('context.built')
   let sent = false
   const result = await attempt({
-    model: observed(agent.model, parts.fault),
+    model: agent.model,
+    fault: parts.fault,
     request,
     signal,
     clock: parts.clock,
@@ -64,25 +64,6 @@ function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptRes
     dropped,
   }
 }
-
-/** The model, with the places in its stream where a process may die. */
-const observed = (model: Model, fault: FaultHook): Model => ({
-  ...model,
-  async *stream(request, signal) {
-    const parts = model.stream(request, signal)[Symbol.asyncIterator]()
-    // asking for the first part sends the request
-    const first = parts.next()
-    first.catch(() => {})
-    try {
-      await fault('model.sent')
-      let one = await first
-      await fault('model.firstDelta')
-      for (; !one.done; one = await parts.next()) yield one.value
-    } finally {
-      await parts.return?.()
-    }
-  },
-})
 
 /** The smallest set of tools for this actor (I2). */
 const offered = (agent: Agent, work: Work): readonly OfferedTool[] =>

@@ -15,7 +15,10 @@ export type Seal = (value: unknown) => string
 export const sealWith =
   (sealer: Sealer, tenant: string): Seal =>
   (value) =>
-    Buffer.from(sealer.seal(tenant, Buffer.from(JSON.stringify(value)))).toString('base64')
+    base64(sealer.seal(tenant, Buffer.from(JSON.stringify(value))))
+
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 
 export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Record<string, unknown>> {
   const { run, writes } = moved
@@ -52,7 +55,7 @@ export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Reco
     watermark_from: run.watermarkFrom,
     messages: writes.messages.map((m) => message(m, seal)),
     effects: writes.intents.map((c) => effect(run.step, c, seal)),
-    settled: writes.settled.map((s) => settled(run.step, s, seal)),
+    settled: writes.settled.map((s) => settled(s, seal)),
     confirmations: writes.confirmations.map((c) => confirmation(run.step, c, seal)),
     closed: writes.closed,
     events: writes.events.map((e) => ({
@@ -102,8 +105,7 @@ function effect(step: number, c: Call, seal: Seal) {
   }
 }
 
-const settled = (step: number, s: SettledCall, seal: Seal) => ({
-  step,
+const settled = (s: SettledCall, seal: Seal) => ({
   position: s.position,
   status: s.status,
   ...outcome(s.outcome, seal),

@@ -10,7 +10,8 @@ import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Lease } from '../journal/lease.store.ts'
 import { actorOfRun } from '../request/actor.ts'
 import { act } from './act.shell.ts'
-import type { Acting, Signals } from './acting.ts'
+import type { Acted, Acting, ActParts, Signals, Work } from './acting.ts'
+import { type Ahead, readAhead } from './ahead.shell.ts'
 import { type Agent, unknownAgent } from './agent.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_CONFLICTS } from './loops.ts'
@@ -20,6 +21,7 @@ import { pointsOf } from './points.ts'
 import type { Report } from './report.ts'
 import { readSnapshot, type Snapshot, type TranscriptMessage } from './snapshot.ts'
 import type { Run } from './state.ts'
+import { together } from './together.ts'
 import type { Moved } from './writes.ts'
 
 export interface Driving extends Acting {
@@ -45,22 +47,39 @@ export const noMemory = (): Memory => ({ commits: -1, lost: false })
 export async function drive(parts: Driving, lease: Lease, signals: Signals, memory: Memory): Promise<void> {
   let state = await read(parts, lease)
   if (state && memory.commits === state.run.commits) state = { ...state, run: { ...state.run, lost: memory.lost } }
-  while (state) {
-    throwIfHandedBack(signals.signal)
-    const { run, agent } = state
-    const leftMs = state.deadlineAt - parts.clock.monotonic()
-    const action = next(run, leftMs)
-    if (action.do === 'rest') return
-    if (action.do === 'call_model') Object.assign(memory, { commits: run.commits, lost: true })
-    const acted = await act(
-      { ...parts, agent },
-      { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) },
-      action,
-    )
-    state =
-      acted === 'reload'
-        ? await read(parts, lease)
-        : await commit(parts, lease, { ...state, run: acted.run }, acted.report, memory)
+  let ahead: Ahead | null = null
+  try {
+    while (state) {
+      throwIfHandedBack(signals.signal)
+      const { run } = state
+      const acting: ActParts = { ...parts, agent: state.agent }
+      const leftMs = state.deadlineAt - parts.clock.monotonic()
+      const work: Work = { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) }
+      const action = next(run, leftMs)
+      if (action.do === 'rest') return
+      if (action.do === 'call_model') Object.assign(memory, { commits: run.commits, lost: true })
+      const acted: Acted =
+        action.do === 'run_reads' && ahead?.step === run.step
+          ? { run, report: await ahead.report }
+          : await act(acting, work, action)
+      ahead = null
+      if (acted === 'reload') {
+        state = await read(parts, lease)
+        continue
+      }
+      const reports: Report[] = [acted.report]
+      let moved = move(acted.run, acted.report)
+      if (acted.report.kind === 'model_answered') ahead = await readAhead(acting, { ...work, run: moved.run })
+      if (ahead?.atOnce) {
+        reports.push(ahead.atOnce)
+        moved = together(moved, move(moved.run, ahead.atOnce))
+        ahead = null
+      }
+      state = await commit(parts, lease, { ...state, run: acted.run }, { reports, moved }, memory)
+    }
+  } finally {
+    // what has begun is not left alone
+    await ahead?.report.catch(() => {})
   }
 }
 
@@ -82,25 +101,48 @@ async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
   return { run: snapshot.run, transcript: snapshot.transcript, agent, deadlineAt: asked + snapshot.leftMs }
 }
 
-/** Moves the run by a report. On a conflict the run is read again and the report is judged anew on what it is now. */
+/** What has happened, in order, and what the machine makes of it. */
+interface Judged {
+  readonly reports: readonly Report[]
+  readonly moved: Moved
+}
+
+function move(run: Run, report: Report): Moved {
+  const moved = step(run, report)
+  if (!('refused' in moved)) return moved
+  throw new Fault('refused_transition', `${moved.refused.report} is refused while ${moved.refused.status}.`)
+}
+
+/** The first must be possible; what follows loses its sense when that has ended the run. */
+function judge(run: Run, [first, ...more]: readonly Report[]): Judged {
+  const reports = [first as Report]
+  let moved = move(run, first as Report)
+  for (const report of more) {
+    const then = step(moved.run, report)
+    if ('refused' in then) break
+    reports.push(report)
+    moved = together(moved, then)
+  }
+  return { reports, moved }
+}
+
+/** Moves the run. On a conflict the run is read again and what happened is judged anew on what it is now. */
 async function commit(
   parts: Driving,
   lease: Lease,
   before: Driven,
-  report: Report,
+  first: Judged,
   memory: Memory,
 ): Promise<Driven | null> {
   let state = before
+  let { reports, moved } = first
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
-    const moved = step(state.run, report)
-    if ('refused' in moved)
-      throw new Fault('refused_transition', `${moved.refused.report} is refused while ${moved.refused.status}.`)
-    const points = pointsOf(report, moved.run)
-    await parts.fault(points.before)
-    if (report.kind === 'reserved') Object.assign(memory, { commits: state.run.commits + 1, lost: false })
+    const points = reports.map((report) => pointsOf(report, moved.run))
+    for (const point of points) await parts.fault(point.before)
+    if (reports[0]?.kind === 'reserved') Object.assign(memory, { commits: state.run.commits + 1, lost: false })
     const applied = await parts.runs.commit(lease, state.run, moved)
     if (applied.applied) {
-      await parts.fault(points.after)
+      for (const point of points) await parts.fault(point.after)
       const run: Run = { ...moved.run, version: applied.version, commits: state.run.commits + 1 }
       parts.committed(run)
       return { ...state, run, transcript: extended(state.transcript, moved) }
@@ -110,6 +152,7 @@ async function commit(
     // our own commit whose reply was lost: it counted itself
     if (fresh.run.commits === state.run.commits + 1) return { ...fresh, run: { ...fresh.run, lost: moved.run.lost } }
     state = { ...fresh, run: { ...fresh.run, lost: state.run.lost } }
+    ;({ reports, moved } = judge(state.run, reports))
   }
   throw new Fault('conflict')
 }

@@ -17,6 +17,20 @@ export function virtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
   let now = startMs
   const sleeping = new Set<Sleeper>()
 
+  const after = (ms: number, then: () => void): (() => void) => {
+    const sleeper: Sleeper = {
+      at: now + Math.max(0, ms),
+      wake: () => {
+        sleeping.delete(sleeper)
+        then()
+      },
+    }
+    sleeping.add(sleeper)
+    return () => void sleeping.delete(sleeper)
+  }
+
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) {
@@ -24,16 +38,13 @@ export function virtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
         return
       }
       const onAbort = (): void => {
-        sleeping.delete(sleeper)
+        cancel()
         reject(signal?.reason as Error)
       }
-      const wake = (): void => {
-        sleeping.delete(sleeper)
+      const cancel = after(ms, () => {
         signal?.removeEventListener('abort', onAbort)
         resolve()
-      }
-      const sleeper: Sleeper = { at: now + Math.max(0, ms), wake }
-      sleeping.add(sleeper)
+      })
       signal?.addEventListener('abort', onAbort, { once: true })
     })
 
@@ -51,7 +62,8 @@ export function virtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
     await settled()
   }
 
-  return { now: () => now, monotonic: () => now - startMs, sleep, advance, sleepers: () => sleeping.size }
+  const sleepers = (): number => sleeping.size
+  return { now: () => now, monotonic: () => now - startMs, sleep, after, turn, advance, sleepers }
 }
 
 /** Everything that is ready has run: two turns of the event loop, because a turn may make the next one ready. */

@@ -7,7 +7,6 @@
  */
 import { hashArguments } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { Fault } from '../kernel/fault.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
@@ -163,35 +162,36 @@ type Ended =
   | { readonly kind: 'timeout' }
   | { readonly kind: 'aborted' }
 
-/** One for all: an abort without a reason makes a DOMException with a stack at every call. */
-const ENDED = new Fault('canceled', 'The call has ended.')
-
-/** Runs `work` until it ends, its time is over or the run's signal aborts. Both outcomes of a late end are consumed. */
-async function within(
+/** Runs `work` until it ends, its time is over or the run's signal aborts; the first of them counts. */
+function within(
   contract: Contract,
   cx: ToolContext,
   options: CallOptions,
   work: (cx: ToolContext) => unknown,
 ): Promise<Ended> {
-  if (cx.signal.aborted) return { kind: 'aborted' }
+  if (cx.signal.aborted) return Promise.resolve({ kind: 'aborted' })
   const inner = new AbortController()
-  const done = new AbortController()
-  const called = settle(() => work({ ...cx, signal: inner.signal }))
-  const late = options.clock
-    .sleep(Math.min(options.timeoutMs ?? contract.timeoutMs, contract.timeoutMs), done.signal)
-    .then(
-      (): Ended => ({ kind: 'timeout' }),
-      (): Ended => ({ kind: 'aborted' }),
+  return new Promise((resolve) => {
+    let isOver = false
+    const end = (ended: Ended): void => {
+      if (isOver) return
+      isOver = true
+      cancel()
+      cx.signal.removeEventListener('abort', stop)
+      if (ended.kind === 'threw') options.report?.(contract, ended.thrown)
+      resolve(ended)
+    }
+    const leave = (ended: Ended, reason: unknown): void => {
+      if (!isOver) inner.abort(reason)
+      end(ended)
+    }
+    const stop = (): void => leave({ kind: 'aborted' }, cx.signal.reason)
+    const cancel = options.clock.after(Math.min(options.timeoutMs ?? contract.timeoutMs, contract.timeoutMs), () =>
+      leave({ kind: 'timeout' }, new DOMException('The time of the call is over.', 'TimeoutError')),
     )
-  const stopped = new Promise<Ended>((resolve) => {
-    cx.signal.addEventListener('abort', () => resolve({ kind: 'aborted' }), { once: true, signal: done.signal })
+    cx.signal.addEventListener('abort', stop)
+    void settle(() => work({ ...cx, signal: inner.signal })).then(end)
   })
-  const ended = await Promise.race([called, stopped, late])
-  done.abort(ENDED)
-  if (ended.kind === 'aborted') inner.abort(cx.signal.reason)
-  if (ended.kind === 'timeout') inner.abort(new DOMException('The time of the call is over.', 'TimeoutError'))
-  if (ended.kind === 'threw') options.report?.(contract, ended.thrown)
-  return ended
 }
 
 /** Never rejects, whether the implementation throws at once, later, or after everybody has gone. */

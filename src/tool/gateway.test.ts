@@ -11,21 +11,22 @@ import { callCommit, callPlan, callProbe, callRead, callResourceVersion } from '
 import type { ToolSpec } from './spec.ts'
 import { toolError } from './toolerror.ts'
 
-/** A clock whose only sleep ends when the test says so. */
+/** A clock whose time is over when the test says so. */
 function handClock(): Clock & { ring(): void; asked: number[] } {
   const waiting: (() => void)[] = []
   const asked: number[] = []
   return {
     now: () => 0,
     monotonic: () => 0,
+    turn: async () => {},
     asked,
     ring: () => waiting.splice(0).forEach((wake) => wake()),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        asked.push(ms)
-        waiting.push(resolve)
-        signal?.addEventListener('abort', () => reject(new Error('woken by the signal')), { once: true })
-      }),
+    sleep: () => new Promise(() => {}),
+    after(ms, then) {
+      asked.push(ms)
+      waiting.push(then)
+      return () => {}
+    },
   }
 }
 

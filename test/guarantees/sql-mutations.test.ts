@@ -9,7 +9,7 @@ import { MUTATIONS, type Mutation, PROBES } from '../setup/mutations.ts'
 
 const migration = (name: string) =>
   readFileSync(fileURLToPath(new URL(`../../migrations/${name}.sql`, import.meta.url)), 'utf8')
-const SQL = ['0002_transitions', '0003_app_plane'].map(migration).join('\n')
+const SQL = migration('0002_transitions')
 const RUNS = migration('0001_runs')
 
 /** The block that builds the wall, after the wall is taken down. */

@@ -9,7 +9,7 @@ import { ENGINES, openStore, statement, type TestStore } from '../setup/engines.
 import { seedRun, TENANT_TABLES, transition } from '../setup/seed.ts'
 import { PLACES, rowsOf, seedEverything, WALL } from '../setup/wall-guards.ts'
 
-const PRETEND = `select set_config('app.batch', (select array_agg(concat_ws('/', t, e, id))::text
+const PRETEND = `select set_config('app.batch', (select '|' || string_agg(concat_ws('/', t, e, id), '|') || '|'
   from unnest(array['acme', 'birch']) t, unnest(array['production', 'test']) e, unnest($ids$IDS$ids$::text[]) id), true);`
 
 describe.each(ENGINES)('the wall on %s', (engine) => {

@@ -25,7 +25,7 @@ export async function openGround({ processes = false } = {}): Promise<Ground> {
     db: store.db,
     url: store.url,
     provider,
-    ...(sources ? { program: join(sources.folder, 'eval/crash-worker.js') } : {}),
+    ...(sources ? { program: join(sources.home, 'src/eval/crash-worker.js') } : {}),
     patienceMs: 40_000,
     async close() {
       await Promise.all([store.close(), provider.stop()])
