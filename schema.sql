@@ -440,26 +440,28 @@ CREATE OR REPLACE FUNCTION plimsoll.cancel(p jsonb, p_keys text[])
  SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  wall text;
+  t record;
+  r record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
-  return query
-  with t as materialized (
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, version int8, cause text, event text))
       with ordinality as t(tenant, environment, run, version, cause, event, n) order by tenant, run
-  ),
-  u as (
-    update plimsoll.run r set cancel_cause = t.cause, version = r.version + 1, event_seq = r.event_seq + 1
-    from t
-    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
-      and r.version = t.version and r.status = 'running' and r.cancel_cause is null
-    returning t.n, r.tenant_id, r.environment, r.id, r.version, r.event_seq, t.event
-  ),
-  told as (
+  loop
+    update plimsoll.run x set cancel_cause = t.cause, version = x.version + 1, event_seq = x.event_seq + 1
+    where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.run
+      and x.version = t.version and x.status = 'running' and x.cancel_cause is null
+    returning x.version, x.event_seq into r;
+    continue when not found;
     insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
-    select u.tenant_id, u.id, u.event_seq, u.environment, 'cancel_requested', 'user', decode(u.event, 'base64') from u
-  )
-  select u.n::int, u.version from u;
-  perform set_config('app.batch', '', true);
+    values (t.tenant, t.run, r.event_seq, t.environment, 'cancel_requested', 'user', decode(t.event, 'base64'));
+    n := t.n;
+    version := r.version;
+    return next;
+  end loop;
+  wall := set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.cancel(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.cancel(jsonb,text[]) to plimsoll_app;
@@ -506,22 +508,24 @@ CREATE OR REPLACE FUNCTION plimsoll.close_session(p jsonb, p_keys text[])
  SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  wall text;
+  t record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
-  return query
-  with t as materialized (
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, version int8))
       with ordinality as t(tenant, environment, session, version, n) order by tenant, session
-  ),
-  u as (
+  loop
     update plimsoll.session x set closed_at = now(), version = x.version + 1
-    from t
     where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session and x.closed_at is null
       and x.version = coalesce(t.version, x.version)
-    returning t.n, x.version
-  )
-  select u.n::int, u.version from u;
-  perform set_config('app.batch', '', true);
+    returning x.version into version;
+    continue when not found;
+    n := t.n;
+    return next;
+  end loop;
+  wall := set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.close_session(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.close_session(jsonb,text[]) to plimsoll_app;
@@ -535,10 +539,11 @@ CREATE OR REPLACE FUNCTION plimsoll.decide(p jsonb, p_keys text[])
 AS $function$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   v int8;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, confirmation text, version int8,
       params_hash text, actor text, actor_kind text, approve boolean, execute_ms int8, audit text, reason text, event text))
@@ -592,7 +597,7 @@ begin
         and c.id = t.confirmation;
     end if;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
@@ -661,22 +666,25 @@ CREATE OR REPLACE FUNCTION plimsoll.open_session(p jsonb, p_keys text[])
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  wall text;
+  t record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
-  return query
-  with t as (
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, user_id text, subject text, agent text))
-      with ordinality as t(tenant, environment, session, user_id, subject, agent, n)
-  ),
-  made as (
+      with ordinality as t(tenant, environment, session, user_id, subject, agent, n) order by tenant, session
+  loop
     insert into plimsoll.session (tenant_id, id, environment, user_id, subject_id, agent)
-    select t.tenant, t.session, t.environment, t.user_id, t.subject, t.agent from t on conflict do nothing
-    returning tenant_id, id
-  )
-  select t.n::int from t join made on made.tenant_id = t.tenant and made.id = t.session;
-  perform set_config('app.batch', '', true);
+    values (t.tenant, t.session, t.environment, t.user_id, t.subject, t.agent) on conflict do nothing;
+    continue when not found;
+    n := t.n;
+    return next;
+  end loop;
+  wall := set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.open_session(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.open_session(jsonb,text[]) to plimsoll_app;
@@ -715,10 +723,11 @@ CREATE OR REPLACE FUNCTION plimsoll.start(p jsonb, p_keys text[], p_worker text)
 AS $function$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   v int8;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, epoch int8, version int8, step int,
       position int, arguments_hash text, confirmation text, resource_version text, again boolean, event text))
@@ -772,7 +781,7 @@ begin
       left join plimsoll.confirmation c on c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation;
     end if;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.start(jsonb,text[],text) owner to plimsoll_step;
 grant execute on function plimsoll.start(jsonb,text[],text) to plimsoll_app;
@@ -788,10 +797,11 @@ CREATE OR REPLACE FUNCTION plimsoll.step(p jsonb, p_keys text[], p_worker text)
 AS $function$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   r record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
@@ -902,7 +912,7 @@ begin
     version := r.version;
     return next;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.step(jsonb,text[],text) owner to plimsoll_step;
 grant execute on function plimsoll.step(jsonb,text[],text) to plimsoll_app;
@@ -916,10 +926,11 @@ CREATE OR REPLACE FUNCTION plimsoll.submit(p jsonb, p_keys text[])
 AS $function$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   s record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
@@ -974,7 +985,7 @@ begin
     end if;
     return query select t.n::int, 'created'::text, s.version, s.generation;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $function$;
 alter function plimsoll.submit(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.submit(jsonb,text[]) to plimsoll_app;

@@ -7,7 +7,8 @@ import { openPostgres } from '../src/db/postgres.ts'
 import { actorFrom } from '../src/request/actor.ts'
 import { agent } from '../src/run/agent.ts'
 import { createRuntime } from '../src/runtime.ts'
-import { scripted } from '../src/testing/index.ts'
+import type { ModelPart } from '../src/model/port.ts'
+import { scripted, type ScriptedAnswer } from '../src/testing/index.ts'
 import { tool } from '../src/tool/define.ts'
 import { type BenchDatabase, bareCommits, freshDatabase, median, walBytes } from './database.ts'
 
@@ -39,17 +40,30 @@ const look = tool('look@1', {
 const note = (turn: number): string =>
   Array.from({ length: 12 }, (_, i) => ((turn + 1) * 7919 * (i + 1) * 104_729).toString(36)).join('')
 
+/** Whole answers with their usage, as a provider gives them that does not stream: what is measured is the runtime. */
+function answer(turn: number, steps: number): ScriptedAnswer {
+  const usage = { input: 100 + 150 * turn, output: 80 }
+  const call = { id: `call_${turn}`, name: 'look', arguments: JSON.stringify({ turn, note: note(turn) }) }
+  const said: ModelPart[] =
+    turn < steps - 1
+      ? [
+          { kind: 'call', key: '0', call },
+          { kind: 'finish', reason: 'tool_calls' },
+        ]
+      : [
+          { kind: 'text', delta: `done ${note(turn)}` },
+          { kind: 'finish', reason: 'stop' },
+        ]
+  return { parts: [...said, { kind: 'usage', usage }] }
+}
+
 const walker = (steps: number) =>
   agent('walker', {
-    model: scripted(
-      (request) => {
-        const turn = request.messages.filter((m) => m.role === 'assistant').length
-        return turn < steps - 1
-          ? { calls: [{ name: 'look', arguments: { turn, note: note(turn) } }] }
-          : { text: `done ${note(turn)}` }
-      },
-      { contextTokens: 10_000_000, maxOutputTokens: 200, price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 } },
-    ),
+    model: scripted((_, turn) => answer(turn, steps), {
+      contextTokens: 10_000_000,
+      maxOutputTokens: 200,
+      price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 },
+    }),
     tools: [look],
     budget: { steps: 2_000, toolCalls: 2_000, tokens: 1_000_000_000, costCents: 1_000_000, seconds: 3_600 },
   })

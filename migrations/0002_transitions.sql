@@ -25,10 +25,11 @@ set enable_mergejoin = off
 as $f$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   r record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
@@ -139,7 +140,7 @@ begin
     version := r.version;
     return next;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $f$;
 
 -- COMMIT S: an effect above `read` is about to leave the house. Lease, epoch, status, generation's cancel mark, deadline,
@@ -152,10 +153,11 @@ set enable_seqscan = off
 as $f$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   v int8;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, epoch int8, version int8, step int,
       position int, arguments_hash text, confirmation text, resource_version text, again boolean, event text))
@@ -209,7 +211,7 @@ begin
       left join plimsoll.confirmation c on c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation;
     end if;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $f$;
 
 -- An end user decides. One row wins, whoever else presses at the same moment; the loser is told what was recorded.
@@ -221,10 +223,11 @@ set enable_seqscan = off
 as $f$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   v int8;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, confirmation text, version int8,
       params_hash text, actor text, actor_kind text, approve boolean, execute_ms int8, audit text, reason text, event text))
@@ -278,7 +281,7 @@ begin
         and c.id = t.confirmation;
     end if;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $f$;
 
 -- A running run is only marked: its worker, or who takes over from it, sees the mark before anything else starts.
@@ -289,26 +292,28 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $f$
 #variable_conflict use_column
+declare
+  wall text;
+  t record;
+  r record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
-  return query
-  with t as materialized (
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, run text, version int8, cause text, event text))
       with ordinality as t(tenant, environment, run, version, cause, event, n) order by tenant, run
-  ),
-  u as (
-    update plimsoll.run r set cancel_cause = t.cause, version = r.version + 1, event_seq = r.event_seq + 1
-    from t
-    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = t.run
-      and r.version = t.version and r.status = 'running' and r.cancel_cause is null
-    returning t.n, r.tenant_id, r.environment, r.id, r.version, r.event_seq, t.event
-  ),
-  told as (
+  loop
+    update plimsoll.run x set cancel_cause = t.cause, version = x.version + 1, event_seq = x.event_seq + 1
+    where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.run
+      and x.version = t.version and x.status = 'running' and x.cancel_cause is null
+    returning x.version, x.event_seq into r;
+    continue when not found;
     insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)
-    select u.tenant_id, u.id, u.event_seq, u.environment, 'cancel_requested', 'user', decode(u.event, 'base64') from u
-  )
-  select u.n::int, u.version from u;
-  perform set_config('app.batch', '', true);
+    values (t.tenant, t.run, r.event_seq, t.environment, 'cancel_requested', 'user', decode(t.event, 'base64'));
+    n := t.n;
+    version := r.version;
+    return next;
+  end loop;
+  wall := set_config('app.batch', '', true);
 end $f$;
 
 -- A message opens a run. The conversation's version decides between two tabs (A3, C5); runs that the message replaces
@@ -321,10 +326,11 @@ set enable_seqscan = off
 as $f$
 #variable_conflict use_column
 declare
+  wall text;
   t record;
   s record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
@@ -379,7 +385,7 @@ begin
     end if;
     return query select t.n::int, 'created'::text, s.version, s.generation;
   end loop;
-  perform set_config('app.batch', '', true);
+  wall := set_config('app.batch', '', true);
 end $f$;
 
 -- A conversation before its first message.
@@ -387,22 +393,25 @@ create function plimsoll.open_session(p jsonb, p_keys text[])
 returns table (n int)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $f$
 #variable_conflict use_column
+declare
+  wall text;
+  t record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
-  return query
-  with t as (
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, user_id text, subject text, agent text))
-      with ordinality as t(tenant, environment, session, user_id, subject, agent, n)
-  ),
-  made as (
+      with ordinality as t(tenant, environment, session, user_id, subject, agent, n) order by tenant, session
+  loop
     insert into plimsoll.session (tenant_id, id, environment, user_id, subject_id, agent)
-    select t.tenant, t.session, t.environment, t.user_id, t.subject, t.agent from t on conflict do nothing
-    returning tenant_id, id
-  )
-  select t.n::int from t join made on made.tenant_id = t.tenant and made.id = t.session;
-  perform set_config('app.batch', '', true);
+    values (t.tenant, t.session, t.environment, t.user_id, t.subject, t.agent) on conflict do nothing;
+    continue when not found;
+    n := t.n;
+    return next;
+  end loop;
+  wall := set_config('app.batch', '', true);
 end $f$;
 
 -- A closed conversation takes no message any more; its runs go on, since their life is their own (A5, A12).
@@ -413,22 +422,24 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $f$
 #variable_conflict use_column
+declare
+  wall text;
+  t record;
 begin
-  perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
-  return query
-  with t as materialized (
+  wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, version int8))
       with ordinality as t(tenant, environment, session, version, n) order by tenant, session
-  ),
-  u as (
+  loop
     update plimsoll.session x set closed_at = now(), version = x.version + 1
-    from t
     where x.tenant_id = t.tenant and x.environment = t.environment and x.id = t.session and x.closed_at is null
       and x.version = coalesce(t.version, x.version)
-    returning t.n, x.version
-  )
-  select u.n::int, u.version from u;
-  perform set_config('app.batch', '', true);
+    returning x.version into version;
+    continue when not found;
+    n := t.n;
+    return next;
+  end loop;
+  wall := set_config('app.batch', '', true);
 end $f$;
 
 reset role;

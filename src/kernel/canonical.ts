@@ -2,7 +2,7 @@
  * One text and one hash per value (J8), by RFC 8785 (JCS): members sorted by UTF-16 code unit, numbers and texts as
  * ECMAScript writes them, no white space. No locale takes part.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Fault } from './fault.ts'
 import type { Json } from './json.ts'
 
@@ -23,7 +23,7 @@ export function canonicalText(value: Json): string {
 export const canonicalBytes = (value: Json): Uint8Array => new TextEncoder().encode(canonicalText(value))
 
 /** SHA-256 in lower-case hex. A text is hashed as its UTF-8 bytes. */
-export const hashBytes = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
+export const hashBytes = (bytes: Uint8Array | string): string => hash('sha256', bytes)
 
 /** The hash of any JSON value. */
 export const hashJson = (value: Json): string => hashBytes(canonicalText(value))

@@ -5,22 +5,25 @@
 import type { ActParts, Work } from './acting.ts'
 import { runReads } from './calls.shell.ts'
 import { next } from './next.ts'
-import type { Report } from './report.ts'
+import type { Report, Settlement } from './report.ts'
+import type { Call } from './state.ts'
+
+type Settled = Extract<Report, { kind: 'calls_settled' }>
 
 export interface Ahead {
-  /** The reads of this step. */
+  /** The step that asked for these reads. */
   readonly step: number
   /** Rejects when the run is handed back. */
-  readonly report: Promise<Report>
+  readonly report: Promise<Settled>
   /** The report, when it needed no waiting. */
-  readonly atOnce: Report | null
+  readonly atOnce: Settled | null
 }
 
 /** `work.run` is the run as the answer will leave it. Null when there is nothing to read. */
 export async function readAhead(parts: ActParts, work: Work): Promise<Ahead | null> {
   const action = next(work.run, work.leftMs)
   if (action.do !== 'run_reads') return null
-  let atOnce: Report | null = null
+  let atOnce: Settled | null = null
   const report = runReads(parts, work, action.calls)
   const ended = report.then(
     (r) => void (atOnce = r),
@@ -28,4 +31,17 @@ export async function readAhead(parts: ActParts, work: Work): Promise<Ahead | nu
   )
   await Promise.race([ended, parts.clock.turn()])
   return { step: work.run.step, report, atOnce }
+}
+
+/** The answer, with what its reads have found; any other report has none. */
+export function withReads(answered: Report, { calls }: Settled): Report {
+  if (answered.kind !== 'model_answered') return answered
+  const found = new Map<number, Settlement>(calls.map((s) => [s.position, s]))
+  return {
+    ...answered,
+    calls: answered.calls.map((call): Call => {
+      const outcome = found.get(call.position)?.outcome
+      return outcome && call.status === 'intended' ? { ...call, status: 'settled', outcome } : call
+    }),
+  }
 }

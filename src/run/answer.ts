@@ -28,11 +28,13 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')
   const tokens = tokensOf(said)
   const spent = plus(settleUsage(run, answer.usage, estimateTokens(said)), report.dropped)
-  if (answer.kind !== 'calls' || run.cancel) {
+  // a canceled run takes no calls; what was read for it meanwhile is on record all the same
+  const read = report.calls.filter((c) => c.approval !== 'refused' && c.status === 'settled').length
+  if (answer.kind !== 'calls' || (run.cancel && read === 0)) {
     const reason = run.cancel ? END_OF_CANCEL[run.cancel] : reasonOf(report)
     return endWithText(run, { spent, text: answer.text, tokens, reason, kind: 'final' })
   }
-  const stop = firstStop(run, report.calls)
+  const stop = run.cancel ? END_OF_CANCEL[run.cancel] : firstStop(run, report.calls)
   const calls: readonly Call[] = stop
     ? report.calls.map((c) => ({ ...c, status: 'settled', outcome: c.outcome ?? refused('not_started') }))
     : withStoredErrors(run, report.calls)
@@ -44,7 +46,7 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
     partial: false,
     tokens,
   })
-  const billed = bill(stepped, { kind: 'model', spent, toolCalls: stop ? 0 : calls.length, released: run.reserved })
+  const billed = bill(stepped, { kind: 'model', spent, toolCalls: stop ? read : calls.length, released: run.reserved })
   const planned: Run = {
     ...billed.run,
     attempts: 0,

@@ -12,7 +12,11 @@ import type { Call } from './state.ts'
 /** I7: enough to hide the latency of a handful of look-ups, too few to flood a backend. */
 const PARALLEL_READS = 8
 
-export async function runReads(parts: ActParts, work: Work, calls: readonly Call[]): Promise<Report> {
+export async function runReads(
+  parts: ActParts,
+  work: Work,
+  calls: readonly Call[],
+): Promise<Extract<Report, { kind: 'calls_settled' }>> {
   const settled: Settlement[] = []
   const queue = [...calls]
   const lane = async (): Promise<void> => {

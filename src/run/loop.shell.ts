@@ -11,7 +11,7 @@ import type { Lease } from '../journal/lease.store.ts'
 import { actorOfRun } from '../request/actor.ts'
 import { act } from './act.shell.ts'
 import type { Acted, Acting, ActParts, Signals, Work } from './acting.ts'
-import { type Ahead, readAhead } from './ahead.shell.ts'
+import { type Ahead, readAhead, withReads } from './ahead.shell.ts'
 import { type Agent, unknownAgent } from './agent.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_CONFLICTS } from './loops.ts'
@@ -21,12 +21,13 @@ import { pointsOf } from './points.ts'
 import type { Report } from './report.ts'
 import { readSnapshot, type Snapshot, type TranscriptMessage } from './snapshot.ts'
 import type { Run } from './state.ts'
-import { together } from './together.ts'
 import type { Moved } from './writes.ts'
 
 export interface Driving extends Acting {
   readonly agents: ReadonlyMap<string, Agent>
   readonly fault: FaultHook
+  /** Told before each commit: whether the run rests after it. It asks for nothing more then, so another may have its place. */
+  readonly leaving: (isLast: boolean) => void
   /** Told after each commit, so that streams in this process need not wait for their next look. */
   readonly committed: (run: Run) => void
 }
@@ -67,15 +68,9 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
         state = await read(parts, lease)
         continue
       }
-      const reports: Report[] = [acted.report]
-      let moved = move(acted.run, acted.report)
-      if (acted.report.kind === 'model_answered') ahead = await readAhead(acting, { ...work, run: moved.run })
-      if (ahead?.atOnce) {
-        reports.push(ahead.atOnce)
-        moved = together(moved, move(moved.run, ahead.atOnce))
-        ahead = null
-      }
-      state = await commit(parts, lease, { ...state, run: acted.run }, { reports, moved }, memory)
+      if (acted.report.kind === 'model_answered')
+        ahead = await readAhead(acting, { ...work, run: move(acted.run, acted.report).run })
+      state = await commit(parts, lease, { ...state, run: acted.run }, { report: acted.report, ahead, memory })
     }
   } finally {
     // what has begun is not left alone
@@ -101,48 +96,30 @@ async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
   return { run: snapshot.run, transcript: snapshot.transcript, agent, deadlineAt: asked + snapshot.leftMs }
 }
 
-/** What has happened, in order, and what the machine makes of it. */
-interface Judged {
-  readonly reports: readonly Report[]
-  readonly moved: Moved
-}
-
 function move(run: Run, report: Report): Moved {
   const moved = step(run, report)
   if (!('refused' in moved)) return moved
   throw new Fault('refused_transition', `${moved.refused.report} is refused while ${moved.refused.status}.`)
 }
 
-/** The first must be possible; what follows loses its sense when that has ended the run. */
-function judge(run: Run, [first, ...more]: readonly Report[]): Judged {
-  const reports = [first as Report]
-  let moved = move(run, first as Report)
-  for (const report of more) {
-    const then = step(moved.run, report)
-    if ('refused' in then) break
-    reports.push(report)
-    moved = together(moved, then)
-  }
-  return { reports, moved }
-}
-
-/** Moves the run. On a conflict the run is read again and what happened is judged anew on what it is now. */
+/** Moves the run by a report. On a conflict the run is read again and the report is judged anew on what it is now. */
 async function commit(
   parts: Driving,
   lease: Lease,
   before: Driven,
-  first: Judged,
-  memory: Memory,
+  { report: first, ahead, memory }: { report: Report; ahead: Ahead | null; memory: Memory },
 ): Promise<Driven | null> {
   let state = before
-  let { reports, moved } = first
+  let report = ahead?.atOnce ? withReads(first, ahead.atOnce) : first
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
-    const points = reports.map((report) => pointsOf(report, moved.run))
-    for (const point of points) await parts.fault(point.before)
-    if (reports[0]?.kind === 'reserved') Object.assign(memory, { commits: state.run.commits + 1, lost: false })
+    const moved = move(state.run, report)
+    const points = pointsOf(report, moved.run)
+    await parts.fault(points.before)
+    parts.leaving(moved.run.status !== 'running')
+    if (report.kind === 'reserved') Object.assign(memory, { commits: state.run.commits + 1, lost: false })
     const applied = await parts.runs.commit(lease, state.run, moved)
     if (applied.applied) {
-      for (const point of points) await parts.fault(point.after)
+      await parts.fault(points.after)
       const run: Run = { ...moved.run, version: applied.version, commits: state.run.commits + 1 }
       parts.committed(run)
       return { ...state, run, transcript: extended(state.transcript, moved) }
@@ -152,7 +129,8 @@ async function commit(
     // our own commit whose reply was lost: it counted itself
     if (fresh.run.commits === state.run.commits + 1) return { ...fresh, run: { ...fresh.run, lost: moved.run.lost } }
     state = { ...fresh, run: { ...fresh.run, lost: state.run.lost } }
-    ;({ reports, moved } = judge(state.run, reports))
+    // whoever came between may have ended the run: what has been read is on record all the same
+    if (ahead) report = withReads(report, await ahead.report)
   }
   throw new Fault('conflict')
 }

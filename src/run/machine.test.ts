@@ -225,6 +225,17 @@ describe('running: the model', () => {
     expect(writes.messages).toMatchObject([{ partial: true, body: { text: 'I will', calls: [] } }])
   })
 
+  it('J5 what was read while the answer was stored is on record, even when a cancel came between', () => {
+    const [read, other] = [{ ...aCall(0), status: 'settled', outcome: ok() } as const, aCall(1)]
+    const { run, writes } = moved(aRun({ cancel: 'user' }), answered(asks([read, other]), [read, other]))
+    expect(run).toMatchObject({ status: 'canceled', end: 'user_canceled', used: { toolCalls: 1 } })
+    expect(writes.intents).toMatchObject([
+      { status: 'settled', outcome: { ok: true } },
+      { status: 'settled', outcome: { ok: false, error: { code: 'not_started' } } },
+    ])
+    expect(writes.messages.map((m) => m.body.role)).toEqual(['assistant', 'tool', 'tool'])
+  })
+
   it('B1 a model call without held money has no answer, and neither has one while calls are open', () => {
     const free = aRun({ reserved: { tokens: 0, cost: 0 } })
     for (const run of [free, aRun({ lost: true }), aStep([aCall(0)], { reserved: { tokens: 5, cost: 5 } })]) {

@@ -22,7 +22,7 @@ import { type Driving, drive, noMemory, surrender } from './loop.shell.ts'
 
 export interface WorkerOptions {
   readonly db: Db
-  readonly driving: Omit<Driving, 'leaseUntil'>
+  readonly driving: Omit<Driving, 'leaseUntil' | 'leaving'>
   /** Runs at the same time; a run that waits for people takes no place. */
   readonly concurrency?: number
   readonly heartbeatMs?: number
@@ -90,6 +90,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     options.onError ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
   const agents = [...driving.agents.keys()]
   const held = new Map<string, Held>()
+  /** Those of the held that are being stored for the last time. */
+  const leaving = new Set<string>()
   const stopping = new AbortController()
   const stopped = new AbortController()
   let worker = '' as WorkerId
@@ -98,6 +100,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   let inDoubt = false
   let waker: () => void = () => {}
   let woken = false
+
+  function wake(): void {
+    woken = true
+    waker()
+  }
 
   async function enlist(): Promise<void> {
     const id = driving.ids.next('wrk')
@@ -146,7 +153,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     if (known) lose(known)
     const controllers = { signal: new AbortController(), patient: new AbortController(), owned: new AbortController() }
     const done = driveOne(lease, controllers).finally(() => {
-      if (held.get(lease.run) === mine) held.delete(lease.run)
+      if (held.get(lease.run) === mine) {
+        held.delete(lease.run)
+        leaving.delete(lease.run)
+      }
       waker()
     })
     const mine: Held = { lease, ...controllers, done }
@@ -158,7 +168,17 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const { signal, patient, owned } = controllers
     const signals = { signal: signal.signal, patient: patient.signal, owned: owned.signal }
     const where = { tenant: lease.tenant, run: lease.run }
-    const parts: Driving = { ...driving, leaseUntil: () => (lease.worker === worker ? leaseUntil : 0) }
+    const parts: Driving = {
+      ...driving,
+      leaseUntil: () => (lease.worker === worker ? leaseUntil : 0),
+      leaving(isLast) {
+        if (!isLast) leaving.delete(lease.run)
+        else {
+          leaving.add(lease.run)
+          wake()
+        }
+      },
+    }
     const memory = noMemory()
     let broken = false
     while (!owned.signal.aborted) {
@@ -176,7 +196,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 
   async function look(): Promise<void> {
-    const room = concurrency - held.size
+    const room = concurrency - held.size + leaving.size
     if (room <= 0) return
     try {
       await driving.fault('claim.before')
@@ -201,13 +221,14 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 
   async function rest(ms: number): Promise<void> {
-    if (woken || stopping.signal.aborted) {
-      woken = false
-      return
-    }
-    const wakeup = new AbortController()
-    waker = () => wakeup.abort()
-    await clock.sleep(ms, AbortSignal.any([wakeup.signal, stopping.signal])).catch(() => {})
+    if (!woken && !stopping.signal.aborted)
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(ms, () => waker())
+        waker = () => {
+          cancel()
+          resolve()
+        }
+      })
     woken = false
   }
 
@@ -228,6 +249,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   /** P6: reads and model calls end now, effects that have started get their time, and the lease is kept until then. */
   async function drain(): Promise<void> {
     stopping.abort()
+    waker()
     for (const one of held.values()) one.signal.abort(new Fault('worker_stopping'))
     const drained = new AbortController()
     const over = clock.sleep(options.graceMs ?? GRACE_MS, drained.signal).then(
@@ -254,10 +276,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   ]
   return {
     id: () => worker,
-    wake() {
-      woken = true
-      waker()
-    },
+    wake,
     cancel(run) {
       const one = held.get(run)
       if (one) cancel(one)

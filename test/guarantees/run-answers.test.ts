@@ -140,7 +140,7 @@ describe.each(ENGINES)('what a model answers, on the %s store', (engine) => {
     await tell({ tools: [odd], script })
     let thrown = false
     const fault = (point: string) => {
-      if (point !== 'result.after' || thrown) return
+      if (point !== 'step.afterIntent' || thrown) return
       thrown = true
       throw new Error('planted')
     }

@@ -74,8 +74,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       expect([text, ROLES.includes(String(roles))]).toEqual([text, true])
       expect([text, qual]).not.toEqual([text, expect.stringMatching(/^\(*true\)*$/)])
       expect([text, qual]).toEqual([text, expect.any(String)])
-      if (cmd !== 'SELECT')
-        expect([text, with_check]).toEqual([text, expect.stringMatching(/\w+ = |strpos|ANY/)])
+      if (cmd !== 'SELECT') expect([text, with_check]).toEqual([text, expect.stringMatching(/\w+ = |strpos|ANY/)])
       const key = {
         tenant: /tenant_id\)?(::text)? = .*app\.tenant.*environment\)?(::text)? = .*app\.environment/s,
         batch: /app\.batch/,

@@ -51,9 +51,9 @@ const open = of('open_session')
 const driven = of('driven')
 const wall = of('wall')
 const held: More = { held: 'policies' }
-const list = "perform set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);"
+const list = "wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);"
 /** Everything that travels in the batch, whatever the evidence says. */
-const listOfRows = `perform set_config('app.batch', (select '|' || string_agg(concat_ws('/', x ->> 'tenant', x ->> 'environment', x ->> 'run'), '|') || '|'
+const listOfRows = `wall := set_config('app.batch', (select '|' || string_agg(concat_ws('/', x ->> 'tenant', x ->> 'environment', x ->> 'run'), '|') || '|'
   from jsonb_array_elements(p) x), true);`
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -224,11 +224,11 @@ export const MUTATIONS: readonly Mutation[] = [
     held,
   ),
 
-  cancel('drops the version', 'and r.version = t.version and', 'and'),
-  cancel('cancels what nobody drives', "and r.status = 'running' and", 'and'),
-  cancel('overwrites the first cause', ' and r.cancel_cause is null'),
-  cancel('joins without the tenant', 'where r.tenant_id = t.tenant and r.environment', 'where r.environment', held),
-  cancel('joins without the environment', 'and r.environment = t.environment', '', held),
+  cancel('drops the version', 'and x.version = t.version and', 'and'),
+  cancel('cancels what nobody drives', "and x.status = 'running' and", 'and'),
+  cancel('overwrites the first cause', ' and x.cancel_cause is null'),
+  cancel('joins without the tenant', 'where x.tenant_id = t.tenant and x.environment', 'where x.environment', held),
+  cancel('joins without the environment', 'and x.environment = t.environment', '', held),
 
   submit('drops the version', 'and x.version = coalesce(t.session_version, 1)'),
   submit('answers to a closed conversation', 'and x.closed_at is null\n', '\n'),
@@ -312,11 +312,7 @@ export const MUTATIONS: readonly Mutation[] = [
     'using (%s) with check (%s)$, t.name, tenant_key, tenant_key'.replace('$', "'"),
     "using (%s) with check (true)', t.name, tenant_key",
   ),
-  wall(
-    'opens the list of the batch',
-    'using (%s) with check (%s)$p$',
-    'using (true) with check (true)$p$',
-  ),
+  wall('opens the list of the batch', 'using (%s) with check (%s)$p$', 'using (true) with check (true)$p$'),
   wall(
     'lists runs without their tenant',
     "'|' || tenant_id || '/' || environment || '/' || %I || '|'",
