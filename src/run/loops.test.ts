@@ -110,6 +110,7 @@ async function conflictsForEver() {
     clock: virtualClock(),
     fault: async () => {},
     committed: () => {},
+    leaving: () => {},
     sealer: { seal: (_: string, b: Uint8Array) => b, open: (_: string, b: Uint8Array) => b },
     runs: {
       load: async () => ({ run: row(commits), deadline_ms: 60_000, messages: [], effects: [], confirmations: [] }),
