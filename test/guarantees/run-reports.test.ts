@@ -47,6 +47,39 @@ describe.each(ENGINES)('on %s', (engine) => {
     expect(new Set(keys)).toEqual(new Set([`${said.run}/1/0/shop.pay@1`]))
   })
 
+  it('J4 BR-010 an import that dies after its fourth row repeats none: each row has a key under the effect’s, and no count of what was done is believed', async () => {
+    const rows = new Map<string, number>()
+    let inserts = 0
+    let died = false
+    const imports = tool('shop.import@1', {
+      description: 'Imports ten rows.',
+      input,
+      effect: 'write',
+      approval: 'auto',
+      unknown: 'key',
+      commit: (_input, cx) => {
+        for (let row = 1; row <= 10; row++) {
+          inserts += 1
+          rows.set(`${cx.effectKey}/${row}`, row)
+          if (row === 4 && !died) {
+            died = true
+            throw new Error('the process is gone')
+          }
+        }
+        return { rows: rows.size }
+      },
+    })
+    const stage = await play(store, {
+      tools: [imports],
+      script: [{ calls: [{ name: imports.exposedName, arguments: { order: '1', amount: 2 } }] }, { text: 'done' }],
+    })
+    const said = await stage.say('import')
+    expect(await said.rest()).toMatchObject({ status: 'succeeded' })
+    await stage.stop()
+    expect([inserts, [...rows.values()]]).toEqual([14, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]])
+    expect(await said.results()).toEqual([{ rows: 10 }])
+  })
+
   it('Q1 BR-043 five reservations at once against money for three: three are held, two are refused before anything is spent', async () => {
     const key = await seedRun(store, { max_tokens: 45, used_tokens: 0, reserved_tokens: 0, max_cost: 1_000 })
     const others = await Promise.all([store.another(), store.another()])

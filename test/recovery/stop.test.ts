@@ -11,7 +11,7 @@ describe.skipIf(!url)('a worker that is paused for longer than its lease', () =>
   })
   afterAll(() => ground.close())
 
-  it('L2 BR-058 wakes up without rights: no second effect, and its stale writes are refused', {
+  it('L2 BR-008 BR-058 wakes up without rights: no second effect, and its stale writes are refused', {
     timeout: 120_000,
   }, async () => {
     const cases: CrashCase[] = [
