@@ -110,6 +110,9 @@ export function deltas(parts: { readonly events: EventStore; readonly hub: Hub; 
       hub.notify(run.key.run, 'said')
     },
     committed(run) {
+      // whoever had the run before may have died while it spoke, and nobody else knows of its pieces
+      if (run.end !== null && run.epoch > 1)
+        void events.drop(run.key, run.key.run, Number.MAX_SAFE_INTEGER).catch(() => {})
       const one = speaking.get(run.key.run)
       if (!one) return
       const { pieces, partial } = one

@@ -140,4 +140,22 @@ describe.each(ENGINES)('a run and its store, on %s', (engine) => {
       expect(long.bytes).toBeLessThan(short.bytes * 1.05)
     },
   )
+
+  it('G2 A4 what a dead worker had let out of its answer is gone when the run has ended', async () => {
+    const stage = await play(store, { worker: null })
+    const said = await stage.say('go')
+    await store.admin(
+      `insert into plimsoll.delta (tenant_id, environment, run_id, seq, generation, step, attempt, body)
+       values ('acme', 'production', $1, 401000000, 1, 1, 401, 'half a sen')`,
+      [said.run],
+    )
+    await store.admin('update plimsoll.run set epoch = 4 where id = $1', [said.run])
+    const next = await stage.again({ worker: {} })
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    await expect
+      .poll(() => store.admin('select seq from plimsoll.delta where run_id = $1', [said.run]), { timeout: 20_000 })
+      .toEqual([])
+    await next.stop()
+    await stage.stop()
+  })
 })
