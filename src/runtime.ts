@@ -203,7 +203,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           committed(run) {
             spoken.committed(run)
             listeners.notify(run.key.run)
-            options.observe?.(run)
+            try {
+              options.observe?.(run)
+            } catch {
+              // the run is committed: whoever only looks on does not fail it
+            }
           },
         },
       })

@@ -94,12 +94,13 @@ async function eventsAsJson(
 
 function stream(
   c: Ctx,
-  { runtime }: Parts,
+  { runtime, door }: Parts,
   { streams: open, stallMs }: Streaming,
   from: { readonly run: RunId; readonly after: number },
 ): Response {
   const { outgoing } = c.env
   const { actor } = c.get('caller')
+  const credential = c.req.header('authorization')
   const over = new AbortController()
   const left = open.enter(actor.tenant, () => over.abort())
   for (const [name, value] of c.res.headers) outgoing.setHeader(name, value)
@@ -108,6 +109,10 @@ function stream(
   outgoing.write(`retry: ${RETRY_MS}\n\n`)
   const heartbeat = setInterval(() => {
     if (!outgoing.writableNeedDrain) outgoing.write(': heartbeat\n\n')
+    // whoever would not be let in any more is let go; a store that is away says nothing about that
+    door.authenticate(credential).catch((error: unknown) => {
+      if (Fault.is(error) && error.code === 'unauthenticated') over.abort()
+    })
   }, HEARTBEAT_MS)
   const items = runtime.follow(actor, { ...from, operator: false, signal: over.signal })
   void pump(items, outgoing, stallMs)

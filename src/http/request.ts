@@ -64,10 +64,15 @@ async function bytesOf(c: Ctx): Promise<Uint8Array> {
   let size = 0
   const body: ReadableStream<Uint8Array> | null = c.req.raw.body
   if (body) {
-    for await (const chunk of body) {
-      size += chunk.byteLength
-      if (size > MOST_BYTES) throw tooLarge()
-      chunks.push(chunk)
+    try {
+      for await (const chunk of body) {
+        size += chunk.byteLength
+        if (size > MOST_BYTES) throw tooLarge()
+        chunks.push(chunk)
+      }
+    } catch (error) {
+      // a client that leaves is no fault of ours
+      throw Fault.is(error) ? error : invalid('', 'ended before it was whole')
     }
   }
   return Buffer.concat(chunks)

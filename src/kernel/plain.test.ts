@@ -2,7 +2,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseStrict } from './json.ts'
-import { checkJson } from './plain.ts'
+import { checkJson, RESULT_LIMITS } from './plain.ts'
 
 describe('BR-075 what is passed on is what will be read back', () => {
   const cyclic: Record<string, unknown> = { a: { b: [] } }
@@ -57,6 +57,12 @@ describe('BR-075 what is passed on is what will be read back', () => {
     let value: unknown = 'x'.repeat(1_000)
     for (let i = 0; i < 20; i++) value = [value, value, value, value]
     expect(checkJson(value)).toMatchObject({ ok: false, reason: 'is larger than the limit' })
+  })
+
+  it('I6 a knot of small values is refused by their number, long before it fills the memory', () => {
+    let value: unknown = 'x'
+    for (let i = 0; i < 40; i++) value = [value, value]
+    expect(checkJson(value, RESULT_LIMITS)).toMatchObject({ ok: false, reason: 'holds more values than the limit' })
   })
 
   it('I6 the copy equals what the stored text gives, and is not the live object', () => {

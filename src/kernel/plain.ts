@@ -18,6 +18,9 @@ import {
 /** What a result may hold before it is bounded for the model: 64 MiB, because 200 000 rows are cut later, not here. */
 export const RESULT_LIMITS: JsonLimits = { bytes: 64 * 1024 * 1024, depth: 64, keys: 100_000, items: 1_000_000 }
 
+/** All values together: in memory each takes up to a hundred times its text, so bytes alone are no bound. */
+const MOST_VALUES = 2_000_000
+
 export interface PlainOptions extends Partial<JsonLimits> {
   /** What happens to a text with NUL or half a surrogate pair; `refuse` by default. */
   readonly text?: 'refuse' | 'mend'
@@ -31,7 +34,15 @@ export type PlainChecked =
 /** Copies `value` into strict JSON, or names the first member that is not. */
 export function checkJson(value: unknown, options: PlainOptions = {}): PlainChecked {
   const { text = 'refuse', ...limits } = options
-  const c: Copying = { bounds: { ...JSON_LIMITS, ...limits }, text, path: [], open: new Set(), bytes: 0, mended: false }
+  const c: Copying = {
+    bounds: { ...JSON_LIMITS, ...limits },
+    text,
+    path: [],
+    open: new Set(),
+    bytes: 0,
+    values: 0,
+    mended: false,
+  }
   try {
     const copied = copy(c, value)
     return { ok: true, value: copied, mended: c.mended }
@@ -47,12 +58,15 @@ interface Copying {
   readonly path: (string | number)[]
   readonly open: Set<object>
   bytes: number
+  values: number
   mended: boolean
 }
 
 class NotPlain extends Error {}
 
 function copy(c: Copying, value: unknown): Json {
+  c.values += 1
+  if (c.values > MOST_VALUES) throw new NotPlain('holds more values than the limit')
   spend(c, 1)
   switch (typeof value) {
     case 'string':

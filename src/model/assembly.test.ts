@@ -54,6 +54,14 @@ describe('an answer that is no success', () => {
       [...call('0', 'call_1', '{"x":1}'), ...call('1', 'call_1', '{"x":2}'), finish('tool_calls')],
       'protocol_error',
     ],
+    ['an id that no database holds', [...call('0', 'a\0b', '{"x":1}'), finish('tool_calls')], 'protocol_error'],
+    ['half a character in an id', [...call('0', '\ud800', '{"x":1}'), finish('tool_calls')], 'protocol_error'],
+    [
+      'an id that is no text',
+      [...call('0', 7 as unknown as string, '{"x":1}'), finish('tool_calls')],
+      'protocol_error',
+    ],
+    ['a part of no known kind', [{ kind: 'image' } as unknown as ModelPart, finish('stop')], 'protocol_error'],
     [
       'one key opened twice',
       [...call('0', 'a', '{}'), ...call('0', 'b', '{}'), finish('tool_calls')],

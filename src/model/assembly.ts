@@ -5,7 +5,7 @@
  * K3  usage that was not reported is unknown, never 0
  * Q1  what a stream may make us hold is bounded; the attempt closes the stream as soon as `damage` is set
  */
-import type { Json } from '../kernel/json.ts'
+import { isDamagedText, type Json } from '../kernel/json.ts'
 import { completeness } from './completeness.ts'
 import type { BadAnswer, FinishReason, ModelAnswer, ModelCall, ModelPart, Usage } from './port.ts'
 
@@ -96,7 +96,8 @@ function append(state: Assembly, part: OutputPart): Assembly {
     case 'call':
       return putCall(state, part.key, part.call)
     default:
-      return part satisfies never
+      part satisfies never
+      return { ...state, damage: 'a part of an unknown kind' }
   }
 }
 
@@ -163,6 +164,9 @@ export function close(state: Assembly, how: { readonly aborted: boolean }): Mode
 /** Invalid but whole arguments are no flaw of the stream: the gate answers the model (BR-033). */
 function flawOfCalls(calls: readonly ModelCall[]): string | null {
   if (calls.some((call) => call.id === '' || call.name === '')) return 'a call without id or name'
+  if (calls.some(({ id, name }: { id: unknown; name: unknown }) => typeof id !== 'string' || typeof name !== 'string'))
+    return 'a call whose id or name is no text'
+  if (calls.some((call) => isDamagedText(call.id))) return 'a call whose id cannot be stored'
   if (new Set(calls.map((call) => call.id)).size < calls.length) return 'two calls with one id'
   if (calls.some((call) => completeness(call.arguments) === 'truncated')) return 'arguments cut off'
   return null

@@ -31,6 +31,23 @@ describe('the class of an HTTP answer', () => {
     expect(failureOfStatus(status, body).code).toBe(code)
   })
 
+  it('N1 an error that cannot even be read is a failure like any other', () => {
+    const hostile = new Proxy(
+      {},
+      {
+        get() {
+          throw new Error('no')
+        },
+      },
+    )
+    const getter = {
+      get code() {
+        throw new Error('no')
+      },
+    }
+    for (const thrown of [hostile, getter]) expect(failureOfThrown(thrown, 0)).toEqual({ code: 'model_unclassified' })
+  })
+
   it('N1 the time to wait is kept for rate limits and outages only', () => {
     expect(failureOfStatus(429, '', 2000)).toEqual({ code: 'model_rate_limited', retryAfterMs: 2000 })
     expect(failureOfStatus(503, '', 10)).toEqual({ code: 'model_transient', retryAfterMs: 10 })

@@ -59,7 +59,15 @@ export function failureOfEvent(error: unknown): Failure {
 
 /** Whatever was thrown while asking or reading; the signal has been looked at before. */
 export function failureOfThrown(error: unknown, nowMs: number): Failure {
-  const links = causes(error)
+  try {
+    return failureOfLinks(causes(error), nowMs)
+  } catch {
+    // a getter or a proxy may throw anything when it is read
+    return { code: 'model_unclassified' }
+  }
+}
+
+function failureOfLinks(links: readonly Link[], nowMs: number): Failure {
   for (const link of links) {
     const status = link['statusCode']
     if (typeof status === 'number' && status >= 300) return failureOfApiCall(status, link, nowMs)

@@ -124,7 +124,9 @@ function firstStop(run: Run, calls: readonly Call[]): EndReason | null {
 function withStoredErrors(run: Run, calls: readonly Call[]): readonly Call[] {
   const past = [...run.past]
   return calls.map((call) => {
-    const stored = storedError(past, call.fingerprint)
+    // what has been read already has its own outcome, whatever its twin in the same answer met
+    const isRead = call.approval !== 'refused' && call.status === 'settled'
+    const stored = isRead ? null : storedError(past, call.fingerprint)
     const answered: Call = stored ? { ...call, approval: 'refused', status: 'settled', outcome: stored } : call
     past.push(pastOf(run.step, answered))
     return answered

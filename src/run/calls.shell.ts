@@ -37,20 +37,36 @@ async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOut
   return callRead(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
 }
 
-/** The contract, if it is still the one that was judged and this actor may still use it. A failing authoriser refuses. */
+/**
+ * The contract, if it is still the one that was judged and this actor may still use it. An authoriser that fails, or does
+ * not answer in the time of the call, refuses.
+ */
 export async function allowed(
   parts: ActParts,
   work: Work,
   call: Call,
-): Promise<Contract | 'unknown_tool' | 'permission_denied'> {
+): Promise<Contract | 'unknown_tool' | 'permission_denied' | 'not_started'> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return 'unknown_tool'
+  const yes = await authorized(parts, work, contract)
+  throwIfHandedBack(work.signal)
+  if (work.signal.aborted) return 'not_started'
+  return yes ? contract : 'permission_denied'
+}
+
+/** A product's own code: anything but `true`, in time, is no permission. */
+async function authorized(parts: ActParts, work: Work, contract: Contract): Promise<boolean> {
+  const answered = new AbortController()
+  const ms = Math.min(contract.timeoutMs, limitsOf(parts, work).timeoutMs ?? contract.timeoutMs)
+  const over = parts.clock.sleep(ms, AbortSignal.any([work.signal, answered.signal])).catch(() => {})
+  const call = { tool: contract.name, permission: contract.permission }
   try {
-    // from a product's own code: anything but `true` is no permission
-    const yes: unknown = await parts.authorize(work.actor, { tool: contract.name, permission: contract.permission })
-    return yes === true ? contract : 'permission_denied'
+    const yes: unknown = await Promise.race([parts.authorize(work.actor, call), over])
+    return yes === true
   } catch {
-    return 'permission_denied'
+    return false
+  } finally {
+    answered.abort()
   }
 }
 

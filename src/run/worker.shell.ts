@@ -87,7 +87,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     )
   // a worker that fails in silence looks like one that has nothing to do
   const onError =
-    options.onError ?? ((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
+    options.onError ?? ((error: unknown) => process.emitWarning(Fault.is(error) ? error : new Fault('internal')))
   const agents = [...driving.agents.keys()]
   const held = new Map<string, Held>()
   /** Those of the held that are being stored for the last time. */

@@ -23,6 +23,22 @@ const errors = (source: SchemaSource, text: string) => {
 }
 
 describe('schemas of arguments', () => {
+  it('I6 a library that throws refuses, and its words stay where they were', () => {
+    const source = {
+      '~standard': {
+        version: 1,
+        vendor: 'x',
+        validate: () => {
+          throw new Error('a value')
+        },
+        jsonSchema: { input: () => ({ type: 'object' }), output: () => ({ type: 'object' }) },
+      },
+    } as unknown as SchemaSource
+    expect(compiled(source).check({})).toEqual([
+      { path: '', message: 'cannot be checked: the schema of the tool failed' },
+    ])
+  })
+
   it('I3 zod, Standard Schema and JSON Schema give one schema that the model can see', () => {
     const ours = {
       type: 'object',

@@ -82,7 +82,16 @@ function both(compiled: CompiledSchema, source: StandardSchema): CompiledSchema 
   return Object.freeze({ ...compiled, check })
 }
 
+/** A library that throws refuses: its words may hold values. */
 function libraryErrors(source: StandardSchema, value: Json): readonly FieldError[] {
+  try {
+    return errorsOf(source, value)
+  } catch {
+    return [{ path: '', message: 'cannot be checked: the schema of the tool failed' }]
+  }
+}
+
+function errorsOf(source: StandardSchema, value: Json): readonly FieldError[] {
   const outcome = source['~standard'].validate(value)
   if ('then' in outcome) {
     outcome.catch(() => {})

@@ -43,6 +43,43 @@ describe.each(ENGINES)('reads, on the %s store', (engine) => {
     expect(await said.results()).toEqual([{ found: true }])
   })
 
+  it.each(['at once', 'later'])(
+    'I7 of two equal reads of one answer that end %s each has its own outcome',
+    async (when) => {
+      let asked = 0
+      const look = tool('world.look@1', {
+        input,
+        effect: 'read',
+        async run() {
+          asked += 1
+          const mine = asked
+          if (when === 'later') for (let i = 0; i < 3; i++) await turn()
+          if (mine === 1) throw new Error('down')
+          return { found: true }
+        },
+      })
+      const two = [call(look.exposedName), call(look.exposedName)].flatMap((one) => one.calls)
+      const stage = await play(store, { tools: [look], script: [{ calls: two }, { text: 'done' }] })
+      const said = await stage.say('go')
+      expect(await said.rest()).toMatchObject({ end: 'completed' })
+      await stage.stop()
+      expect(await said.results()).toMatchObject([{ code: 'tool_failed' }, { found: true }])
+    },
+  )
+
+  it('K1 J1 an authoriser that never answers refuses, and holds neither the run nor its worker', async () => {
+    const look = tool('world.look@1', { input, effect: 'read', timeoutMs: 200, run: () => ({ found: true }) })
+    const stage = await play(store, {
+      tools: [look],
+      script: [call(look.exposedName), { text: 'done' }],
+      authorize: () => new Promise(() => {}),
+    })
+    const said = await stage.say('go')
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    await stage.stop()
+    expect(await said.results()).toMatchObject([{ code: 'permission_denied' }])
+  })
+
   it('J5 an effect beside a read never begins before the answer that asked for both is stored', async () => {
     const order: string[] = []
     const look = tool('world.look@1', { input, effect: 'read', run: () => void order.push('read') })
