@@ -35,7 +35,7 @@ export function checkPacked(): string | null {
     symlinkSync(join(process.cwd(), 'node_modules'), join(place, 'node_modules'))
     writeFileSync(join(home, 'ask.mjs'), ASKS)
     run('node', ['ask.mjs'], home)
-    const bin = join(place, 'dist/cli/main.js')
+    const bin = join(place, 'bin/plimsoll.js')
     const { version } = JSON.parse(run('node', [bin, 'version', '--json'], home)) as { version?: string }
     // opening a store needs the migrations, wherever the package lies
     run('node', [bin, 'migrate', '--json', '--data', join(home, 'data')], home)

@@ -65,6 +65,7 @@ export async function decide(
     },
   })
   out.show(`${visible(id)}: ${visible(String(done['status']))}, as ${visible(user)}.`)
+  out.note(`What becomes of it: plimsoll runs show ${visible(String(done['run_id']))}`)
   out.result(done)
 }
 

@@ -14,8 +14,8 @@ export async function loadAgents(file: string): Promise<readonly Agent[]> {
   const path = resolve(file)
   const extension = extname(path)
   if (![...MODULES, ...TYPED].includes(extension))
-    throw wrong(file, 'is not a module: its name ends in .js, .mjs or .ts.')
-  if (!existsSync(path)) throw wrong(file, 'does not exist.')
+    throw wrong(file, 'is no module. Fix: give a file that ends in .js, .mjs, .ts or .mts.')
+  if (!existsSync(path)) throw wrong(file, `does not exist. Fix: give its path from ${process.cwd()}.`)
   const loaded = TYPED.includes(extension)
     ? await importTyped(file, path)
     : await imported(file, () => import(pathToFileURL(path).href))
@@ -24,7 +24,7 @@ export async function loadAgents(file: string): Promise<readonly Agent[]> {
     throw wrong(file, "has no agent as its default export. Fix: `export default agent('support', { … })`.")
   const names = agents.map((a) => a.name)
   const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw wrong(file, `defines the agent "${twice}" twice.`)
+  if (twice !== undefined) throw wrong(file, `defines the agent "${twice}" twice. Fix: rename one of them.`)
   return agents
 }
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { main } from './program.ts'
 
 const exit = await main(process.argv.slice(2))

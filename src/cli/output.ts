@@ -28,16 +28,19 @@ export function failure(error: unknown): { readonly line: string; readonly exit:
   const { next, exit } = FAULTS[fault.code]
   const fields = fault.code === 'invalid_definition' ? [] : fault.errors.map((e) => `${e.path} ${e.message}.`)
   const cause = visible([fault.message.replace(/\s*\n\s*/g, ' '), ...fields].join(' '))
-  return { line: `plimsoll: ${cause} ${next} [${fault.code}]`, exit, code: fault.code }
+  // a definition names its mending itself
+  const step = fault.code === 'invalid_definition' && cause.includes(' Fix: ') ? '' : `${next} `
+  return { line: `plimsoll: ${cause} ${step}[${fault.code}]`, exit, code: fault.code }
 }
 
 /** A wrong word on the command line. */
-export const usage = (cause: string, next = 'See `plimsoll --help`.'): UsageError =>
+export const usage = (cause: string, next: string | null = null): UsageError =>
   Object.assign(new Error(cause), { name: 'UsageError' as const, next, exit: EXIT.usage })
 
 export interface UsageError extends Error {
   readonly name: 'UsageError'
-  readonly next: string
+  /** Null: the help of the command. */
+  readonly next: string | null
 }
 
 export const isUsage = (error: unknown): error is UsageError => error instanceof Error && error.name === 'UsageError'

@@ -25,25 +25,31 @@ export async function main(args: readonly string[]): Promise<number> {
     await program.parseAsync([...args], { from: 'user' })
     return exit
   } catch (error) {
-    return told(error, out)
+    return told(error, wordsOf(program, args), out)
   }
 }
 
-function told(error: unknown, out: Output): number {
+/** The words that name a command, as far as there is one: `plimsoll runs show`. */
+function wordsOf(command: Command, [word, ...rest]: readonly string[]): string {
+  const found = command.commands.find((c) => c.name() === word)
+  return found ? `${command.name()} ${wordsOf(found, rest)}` : command.name()
+}
+
+function told(error: unknown, words: string, out: Output): number {
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
-  const { line, exit, code } = refusal(error)
+  const { line, exit, code } = refusal(error, words)
   out.note(line)
   out.result({ error: { code, exit, message: line } })
   return exit
 }
 
-function refusal(error: unknown): ReturnType<typeof failure> {
+function refusal(error: unknown, words: string): ReturnType<typeof failure> {
   const isWords = error instanceof CommanderError || isUsage(error)
   if (!isWords) return failure(error)
   const said = error.message === '(outputHelp)' ? 'A command is missing' : error.message
   const cause = visible(said.replace(/^error: /, '').replace(/\s*\n\s*/g, ' '))
   const sentence = cause.charAt(0).toUpperCase() + cause.slice(1) + (/[.!?)]$/.test(cause) ? '' : '.')
-  const next = isUsage(error) ? error.next : 'See `plimsoll --help`.'
+  const next = (isUsage(error) ? error.next : null) ?? `See \`${words} --help\`.`
   return { line: `plimsoll: ${sentence} ${next} [usage]`, exit: EXIT.usage, code: 'usage' }
 }
 
@@ -74,15 +80,17 @@ const leaf = (parent: Command, words: string, description: string): Command =>
     .option('--json', 'one JSON object as the last line of standard output')
     .option('--no-input', 'never ask, fail instead')
 
-/** Flag, then environment, then default. */
+/** Flag, then environment, then default. An empty variable is none. */
+const said = (variable: string): string | undefined => process.env[variable] || undefined
 const folder = (command: Command): Command =>
-  command.option('--data <folder>', 'folder of the embedded store and of the keys', process.env.PLIMSOLL_HOME ?? DATA)
+  command.option('--data <folder>', 'folder of the embedded store and of the keys', said('PLIMSOLL_HOME') ?? DATA)
 const place = (command: Command): Command =>
   folder(
     command.option(
       '--db <url>',
       'PostgreSQL; default: DATABASE_URL, else the embedded store',
-      process.env.DATABASE_URL,
+      filled,
+      said('DATABASE_URL'),
     ),
   )
 const server = (command: Command): Command =>
@@ -90,7 +98,7 @@ const server = (command: Command): Command =>
     command.option(
       '--url <url>',
       'the server; default: PLIMSOLL_URL, else the one that runs on the folder',
-      process.env.PLIMSOLL_URL,
+      said('PLIMSOLL_URL'),
     ),
   )
 const limited = (command: Command): Command =>
@@ -104,6 +112,11 @@ const number =
   }
 const port = number(0, 65_535)
 
+const filled = (text: string): string => {
+  if (text !== '') return text
+  throw new InvalidArgumentError('It is empty.')
+}
+
 const FILE = 'module whose default export is an agent or a list of agents'
 
 function processes(program: Command, out: Output, exits: Exits): void {
@@ -114,10 +127,10 @@ function processes(program: Command, out: Output, exits: Exits): void {
   )
   place(start)
     .argument('[file]', FILE)
-    .option('--port <n>', 'port of the API; 0 takes a free one; default: PLIMSOLL_PORT', port)
+    .option('--port <n>', `port of the API; 0 takes a free one; default: PLIMSOLL_PORT, else ${PORT}`, port)
     .option('--host <name>', 'address to listen on', HOST)
     .action(async (file: string | undefined, given: StartOptions) => {
-      const chosen = given.port ?? port(process.env.PLIMSOLL_PORT ?? String(PORT))
+      const chosen = given.port ?? port(said('PLIMSOLL_PORT') ?? String(PORT))
       exits(await (await import('./start.ts')).start({ ...given, file, port: chosen }, out))
     })
   place(leaf(program, 'worker', 'a worker without a server, on PostgreSQL beside others'))
@@ -180,7 +193,7 @@ function approvals(program: Command, out: Output): void {
 function effects(program: Command, out: Output): void {
   const group = program.command('effects').description('actions of which nobody knows whether they happened')
   server(leaf(group, 'list', 'oldest first'))
-    .requiredOption('--unknown', 'those whose outcome is unknown: the only list there is')
+    .option('--unknown', 'those whose outcome is unknown: the default, and so far the only list')
     .action(async (given: Reach) => (await import('./effects.ts')).listUnknown(given, out))
   server(leaf(group, 'resolve <effect>', 'says what became of <run>/<step>/<position>, as an operator'))
     .addOption(

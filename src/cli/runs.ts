@@ -1,5 +1,5 @@
 /** `plimsoll runs`: what is under way, what it did and what it cost. */
-import { type Body, field, reach, type Reach } from './client.ts'
+import { type Body, type Client, field, reach, type Reach } from './client.ts'
 import { type Output, table } from './output.ts'
 import { visible } from './visible.ts'
 
@@ -66,12 +66,21 @@ export async function showRun(id: string, options: Reach, out: Output): Promise<
     e['attempt'],
   ])
   out.show(...table(['place', 'tool', 'level', 'status', 'outcome', 'error', 'attempt'], rows))
-  out.result({ ...run, effects })
+  const answer = run['status'] === 'succeeded' ? await answerOf(server, path, run) : null
+  if (answer !== null) out.show('', ...answer.split('\n').map(visible))
+  out.result({ ...run, effects, answer })
+}
+
+/** What the run said at its end, which is its last event. */
+async function answerOf(server: Client, path: string, run: Body): Promise<string | null> {
+  const page = await server.get(`${path}/events?after=${Number(run['last_event']) - 1}`)
+  const text = (page['items'] as readonly Body[])[0]?.['text']
+  return typeof text === 'string' ? text : null
 }
 
 export async function cancelRun(id: string, options: Reach, out: Output): Promise<void> {
   const done = await (await reach(options, 'operator')).post(`/v1/runs/${encodeURIComponent(id)}/cancel`)
   const actions = done['actions'] as readonly unknown[]
-  out.show(`${visible(id)}: canceled. Nothing else starts; the ${actions.length} actions that it did stay done.`)
+  out.show(`${visible(id)}: canceled. Nothing else starts; what it did stays done: ${actions.length}.`)
   out.result(done)
 }

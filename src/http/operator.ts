@@ -14,7 +14,7 @@ export function operatorRoutes(app: Hono<Env>, parts: Parts): void {
 
   app.use('/ops/v1/*', async (c, next) => {
     const caller = await door.authenticate(c.req.header('authorization'))
-    if (caller.actor.kind !== 'operator') throw new Fault('permission_denied')
+    if (caller.actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
     c.set('caller', caller)
     await next()
   })

@@ -102,8 +102,13 @@ function checked<S extends z.ZodType>(schema: S, value: unknown, root: string): 
       }))
     return [{ path: root + pointer(path), message: issue.message }]
   })
-  throw new Fault('invalid_request', undefined, { errors })
+  throw new Fault('invalid_request', undefined, { errors: unique(errors) })
 }
+
+/** A value that breaks two rules of one sentence is told once. */
+const unique = (errors: readonly FieldError[]): FieldError[] => [
+  ...new Map(errors.map((e) => [`${e.path} ${e.message}`, e])).values(),
+]
 
 export const invalid = (path: string, message: string): Fault =>
   new Fault('invalid_request', undefined, { errors: [{ path, message }] })

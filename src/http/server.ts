@@ -100,7 +100,11 @@ function silentSockets(server: Server): () => readonly Socket[] {
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(error.code === 'EADDRINUSE' ? new Fault('port_in_use') : error),
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Fault('port_in_use', `Port ${port} of ${host} is taken by another program.`)
+          : error,
+      ),
     )
     server.listen(port, host, () => resolve())
   })

@@ -34,6 +34,7 @@ export interface AiSdkOptions {
   readonly contextTokens?: number
   /** Default 4 096 tokens. */
   readonly maxOutputTokens?: number
+  /** Without it the money of a budget is settled at the dearest list prices: 15 and 75 dollars per million tokens. */
   readonly price?: Price
   /** Passed through to the provider, such as an effort of reasoning. */
   readonly providerOptions?: { readonly [provider: string]: JsonObject }

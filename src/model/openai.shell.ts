@@ -25,12 +25,14 @@ export interface OpenAICompatibleOptions {
   /** Without `/chat/completions`, which is added before a query string. */
   readonly baseUrl: string
   readonly model: string
-  readonly apiKey?: string
+  /** Sent as a bearer; without it the server is asked without a credential. */
+  readonly apiKey?: string | undefined
   readonly headers?: { readonly [name: string]: string }
   /** Default 32 000 tokens: what nearly every hosted model can read. */
   readonly contextTokens?: number
   /** Default 4 096 tokens. */
   readonly maxOutputTokens?: number
+  /** Without it the money of a budget is settled at the dearest list prices: 15 and 75 dollars per million tokens. */
   readonly price?: Price
   /** Some newer models of OpenAI refuse the older name, which other servers need. Default `max_tokens`. */
   readonly maxTokensName?: RequestShape['maxTokensName']
@@ -46,6 +48,8 @@ const EVENT_CHARS = 1_048_576
 
 export function openAICompatible(options: OpenAICompatibleOptions): Model {
   const url = endpoint(options.baseUrl)
+  if (typeof options.model !== 'string' || options.model === '')
+    throw new Fault('invalid_definition', '`model` must name a model of the provider.')
   if (options.price !== undefined && !isPrice(options.price))
     throw new Fault('invalid_definition', '`price` must hold finite numbers of cents, 0 or more.')
   const ask = options.fetch ?? globalThis.fetch

@@ -40,7 +40,8 @@ export function tokenBody(actor: Actor, key: string, want: TokenRequest): TokenB
   const permissions = want.permissions ?? actor.permissions
   const errors: FieldError[] = []
   if (!PRINCIPAL.test(want.user)) errors.push({ path: '/user', message: NOT_A_PRINCIPAL })
-  if (!PRINCIPAL.test(subject)) errors.push({ path: '/subject', message: NOT_A_PRINCIPAL })
+  if (want.subject !== undefined && !PRINCIPAL.test(subject))
+    errors.push({ path: '/subject', message: NOT_A_PRINCIPAL })
   permissions.forEach((wanted, i) => {
     if (!holds(actor.permissions, wanted)) errors.push({ path: `/permissions/${i}`, message: 'is not held by the key' })
   })

@@ -53,7 +53,9 @@ export async function decideConfirmation(
   const seen = await parts.confirmations.get(scope, request.confirmation)
   if (!seen || !isVisible(actor, seen)) throw new Fault('not_found')
   // R6: a service key can do much, but consent is the user's own
-  if (actor.kind !== 'end_user' || !seen.confirmers.includes(actor.user)) throw new Fault('permission_denied')
+  if (actor.kind !== 'end_user')
+    throw new Fault('permission_denied', 'Only an end user decides a confirmation, with a token of his own.')
+  if (!seen.confirmers.includes(actor.user)) throw new Fault('permission_denied')
   if (request.approve && seen.status === 'pending') await checkResource(parts, scope, seen)
   const decided = await decideOnce(parts, actor, seen, {
     run: seen.run,

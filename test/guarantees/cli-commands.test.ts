@@ -93,7 +93,11 @@ describe('commands', { timeout: SLOW }, () => {
     })
     expect(done.stderr).toContain('exactly this will be sent')
     expect(done.json()).toMatchObject({ id: card.id, status: 'approved', decided_by: 'ann' })
-    await ended(ann, run)
+    expect(done.stderr).toContain(`plimsoll runs show ${run}`)
+    const { answer } = await ended(ann, run).then(async () =>
+      (await plimsoll(['runs', 'show', run, '--json'], place)).json(),
+    )
+    expect(answer).toMatch(/\S/)
     expect(payments.refunds).toHaveLength(1)
     const again = await plimsoll(['approvals', 'approve', card.id, '--yes'], place)
     expect(again).toMatchObject({ exit: EXIT.conflict, stderr: expect.stringContaining('[already_decided]') })

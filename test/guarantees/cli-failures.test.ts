@@ -44,6 +44,7 @@ describe('a command that fails', () => {
     ],
     ['no server', ['runs', 'list'], 'server_unreachable', EXIT.unavailable],
     ['a command that does not exist', ['runz'], 'usage', EXIT.usage],
+    ['an empty address of a database', ['doctor', '--db', ''], 'usage', EXIT.usage],
     ['an option that is no number', ['start', '--port', 'many'], 'usage', EXIT.usage],
     ['an effect without a reason', ['effects', 'resolve', 'run_x/1/0', '--outcome', 'happened'], 'usage', EXIT.usage],
   ] as const)('N1 %s is told in one line, with its exit code', { timeout: SLOW }, async (_, args, code, exit) => {
@@ -53,6 +54,11 @@ describe('a command that fails', () => {
     expect(ended.stdout.trimEnd().split('\n')).toHaveLength(1)
     expect(ended.json()).toEqual({ error: { code, exit, message: ended.stderr.trimEnd() } })
     expect(ended.exit).toBe(exit)
+  })
+
+  it('N1 a wrong word is answered with the help of its own command', { timeout: SLOW }, async () => {
+    const { stderr } = await plimsoll(['runs', 'list', '--all'], { cwd: home })
+    expect(stderr).toContain('See `plimsoll runs list --help`.')
   })
 
   it('I1 a broken agent is told with the line that mends it', { timeout: SLOW }, async () => {

@@ -4,9 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Body } from './plane.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-/** Where tsx is found, whatever the current folder is. */
-const TSX = import.meta.resolve('tsx')
+const MAIN = fileURLToPath(new URL('../../bin/plimsoll.js', import.meta.url))
 
 export interface Place {
   readonly cwd: string
@@ -23,7 +21,7 @@ export interface Ended {
 
 function child(args: readonly string[], { cwd, env }: Place): ChildProcess {
   const { DATABASE_URL: _, NODE_OPTIONS: __, ...rest } = process.env
-  return spawn(process.execPath, ['--import', TSX, MAIN, ...args], {
+  return spawn(process.execPath, [MAIN, ...args], {
     cwd,
     env: { ...rest, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
