@@ -1,4 +1,5 @@
 /** Reads, which run beside one another, and plans, which ask before anything is done. */
+import type { Clock } from '../kernel/clock.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
@@ -56,25 +57,37 @@ export async function allowed(
 
 /** A product's own code: anything but `true`, in time, is no permission. */
 async function authorized(parts: ActParts, work: Work, contract: Contract): Promise<boolean> {
-  const answered = new AbortController()
-  const ms = Math.min(contract.timeoutMs, limitsOf(parts, work).timeoutMs ?? contract.timeoutMs)
-  const over = parts.clock.sleep(ms, AbortSignal.any([work.signal, answered.signal])).catch(() => {})
-  const call = { tool: contract.name, permission: contract.permission }
   try {
-    const yes: unknown = await Promise.race([parts.authorize(work.actor, call), over])
-    return yes === true
+    const yes: unknown = parts.authorize(work.actor, { tool: contract.name, permission: contract.permission })
+    if (typeof yes === 'boolean') return yes
+    const ms = Math.min(contract.timeoutMs, limitsOf(parts, work).timeoutMs)
+    return (await inTime(parts.clock, work.signal, { answer: yes, ms })) === true
   } catch {
     return false
-  } finally {
-    answered.abort()
   }
+}
+
+/** The answer, or undefined when the time is over or the signal aborts before it is there. */
+function inTime(clock: Clock, signal: AbortSignal, { answer, ms }: { answer: unknown; ms: number }): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve(undefined)
+    const cancel = clock.after(ms, stop)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop)
+    Promise.resolve(answer)
+      .finally(() => {
+        cancel()
+        signal.removeEventListener('abort', stop)
+      })
+      .then(resolve, reject)
+  })
 }
 
 /** Execution starts from the stored canonical text and nothing else (J8). */
 export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as JsonObject
 
 /** K1: no call has more time than its run. */
-export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOptions => ({
+export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOptions & { readonly timeoutMs: number } => ({
   clock: parts.clock,
   timeoutMs: Math.max(1, Math.floor(work.leftMs)),
 })
