@@ -62,18 +62,15 @@ async function bytesOf(c: Ctx): Promise<Uint8Array> {
   if (Number(c.req.header('content-length') ?? 0) > MOST_BYTES) throw tooLarge()
   const chunks: Uint8Array[] = []
   let size = 0
-  const body: ReadableStream<Uint8Array> | null = c.req.raw.body
-  if (body) {
-    try {
-      for await (const chunk of body) {
-        size += chunk.byteLength
-        if (size > MOST_BYTES) throw tooLarge()
-        chunks.push(chunk)
-      }
-    } catch (error) {
-      // a client that leaves is no fault of ours
-      throw Fault.is(error) ? error : invalid('', 'ended before it was whole')
+  try {
+    for await (const chunk of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength
+      if (size > MOST_BYTES) throw tooLarge()
+      chunks.push(chunk)
     }
+  } catch (error) {
+    // a client that leaves is no fault of ours
+    throw Fault.is(error) ? error : invalid('', 'ended before it was whole')
   }
   return Buffer.concat(chunks)
 }
