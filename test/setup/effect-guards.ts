@@ -147,6 +147,13 @@ export const START_CONSENT: readonly Guard[] = [
       expect(await start(store.db, [sent], { worker })).toMatchObject([{ outcome: 'not_approved' }])
     })
   }),
+  guard('the approval of a sibling is not used up with it', async (store) => {
+    const { key, worker, confirmation } = await seedStart(store, {})
+    const sibling = await seedConfirmation(store, key, { ...APPROVED, position: 1 })
+    expect(await start(store.db, [starting(key, { confirmation })], { worker })).toMatchObject([{ outcome: 'started' }])
+    const [left] = await store.admin('select status from plimsoll.confirmation where id = $1', [sibling])
+    expect(left).toEqual({ status: 'approved' })
+  }),
   guard('an automatic call needs no approval, and a repeat by key counts its attempt', async (store) => {
     const { key, worker } = await seedStart(store, { effect: { approval: 'auto' }, confirmation: null })
     expect(await start(store.db, [starting(key)], { worker })).toMatchObject([{ outcome: 'started' }])

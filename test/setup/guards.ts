@@ -14,6 +14,7 @@ import {
   ms,
   picture,
   runOf,
+  seedConfirmation,
   seedEffect,
   seedRun,
   seedWorker,
@@ -107,6 +108,32 @@ export const COMMIT_STATE: readonly Guard[] = [
     await commit(store.db, [transition(key, { effects: [], settled })], { worker: key.worker })
     const [effect] = await store.admin('select error_code from plimsoll.effect where run_id = $1', [key.run])
     expect(effect).toEqual({ error_code: 'first' })
+  }),
+  guard('a result settles the call of its own step', async (store) => {
+    const key = await seedRun(store)
+    for (const step of [1, 2]) await seedEffect(store, key, { step })
+    const settled = [{ step: 1, position: 0, status: 'settled', outcome: 'error', error_code: 'tool_failed' }]
+    await commit(store.db, [transition(key, { effects: [], settled })], { worker: key.worker })
+    const effects = await store.admin('select status from plimsoll.effect where run_id = $1 order by step', [key.run])
+    expect(effects).toEqual([{ status: 'settled' }, { status: 'intended' }])
+  }),
+  guard('a confirmation that has its outcome keeps it', async (store) => {
+    const key = await seedRun(store)
+    for (const status of ['consumed', 'rejected', 'expired']) {
+      const id = await seedConfirmation(store, key, { status })
+      const sent = { effects: [], messages: [], events: [], closed: [{ id, status: 'superseded' }] }
+      const { version } = await runOf(store, key)
+      await commit(store.db, [transition(key, { ...sent, version })], { worker: key.worker })
+      const [kept] = await store.admin('select status from plimsoll.confirmation where id = $1', [id])
+      expect(kept).toEqual({ status })
+    }
+  }),
+  guard('a cancel mark stays until the run ends', async (store) => {
+    for (const later of [null, 'superseded']) {
+      const key = await seedRun(store, { cancel_cause: 'user' })
+      expect(await commit(store.db, [transition(key, { cancel: later })], { worker: key.worker })).toEqual([1])
+      expect(await runOf(store, key)).toMatchObject({ cancel_cause: 'user' })
+    }
   }),
 ]
 

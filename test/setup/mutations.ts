@@ -105,6 +105,14 @@ export const MUTATIONS: readonly Mutation[] = [
   step('moves runs and tells nobody', "if t.events <> '[]' then", 'if false then'),
   step('books nothing', 'if t.kind is not null then', 'if false then'),
   step('writes the children of a refused row', 'continue when not found;', 'if not found then r.id := t.run; end if;'),
+  step(
+    'settles the calls of every step',
+    'and e.step = t.step and e.position = s.position',
+    'and e.position = s.position',
+  ),
+  step('closes what has its outcome', " and c.status in ('pending', 'approved');", ';'),
+  step('forgets the cancel mark', 'cancel_cause = coalesce(x.cancel_cause, t.cancel)', 'cancel_cause = t.cancel'),
+  step('changes the cause of a cancel', 'coalesce(x.cancel_cause, t.cancel)', 'coalesce(t.cancel, x.cancel_cause)'),
   step('settles what is settled', "\n        and e.status <> 'settled';", ';'),
 
   start('drops the version', 'and r.version = t.version'),
@@ -172,6 +180,11 @@ export const MUTATIONS: readonly Mutation[] = [
     'takes a missing version for any',
     'c.resource_version is not distinct from t.resource_version',
     'coalesce(c.resource_version = t.resource_version, true)',
+  ),
+  start(
+    'uses up the approval of a sibling',
+    "c.run_id = t.run and c.id = t.confirmation and c.status = 'approved';",
+    "c.run_id = t.run and c.status = 'approved';",
   ),
   start('does not use the approval up', "set status = 'consumed', consumed_at", 'set consumed_at'),
   start('does not count the attempt', 'attempt = e.attempt + 1', 'attempt = e.attempt'),
