@@ -245,6 +245,7 @@ create table plimsoll.ledger (
   spent_cost bigint not null default 0,
   tool_calls integer not null default 0,
   known boolean not null default true,
+  suspect boolean not null default false,
   reserved_tokens bigint not null default 0,
   reserved_cost bigint not null default 0,
   released_tokens bigint not null default 0,
@@ -806,13 +807,13 @@ begin
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
-      kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, reserved_tokens int8,
+      kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, suspect boolean, reserved_tokens int8,
       reserved_cost int8, released_tokens int8, released_cost int8, integrity text, confidentiality text,
       watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb,
       audit jsonb
     )) with ordinality as t(
       tenant, environment, run, epoch, version, "from", "to", wait, phase, step, attempts, due_ms, cancel, end_reason, message_seq,
-      event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, reserved_tokens, reserved_cost,
+      event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, suspect, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
       confirmations, closed, events, audit, n)
     -- one order for everybody, so that two batches cannot wait for one another in a circle
@@ -892,9 +893,9 @@ begin
     end if;
     if t.kind is not null then
       insert into plimsoll.ledger (tenant_id, run_id, seq, environment, parent_run_id, step, kind, input_tokens, output_tokens,
-        spent_cost, tool_calls, known, reserved_tokens, reserved_cost, released_tokens, released_cost)
+        spent_cost, tool_calls, known, suspect, reserved_tokens, reserved_cost, released_tokens, released_cost)
       values (r.tenant_id, r.id, r.version, r.environment, r.parent_run_id, t.step, t.kind, t.input_tokens, t.output_tokens,
-        t.spent_cost, t.tool_calls, t.known, t.reserved_tokens, t.reserved_cost, t.released_tokens, t.released_cost);
+        t.spent_cost, t.tool_calls, t.known, t.suspect, t.reserved_tokens, t.reserved_cost, t.released_tokens, t.released_cost);
     end if;
     if t.events <> '[]' then
       insert into plimsoll.event (tenant_id, run_id, seq, environment, type, visibility, body)

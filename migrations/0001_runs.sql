@@ -268,6 +268,7 @@ create table plimsoll.ledger (
   spent_cost      int8 not null default 0,
   tool_calls      int not null default 0,
   known           boolean not null default true,
+  suspect         boolean not null default false,
   reserved_tokens int8 not null default 0,
   reserved_cost   int8 not null default 0,
   released_tokens int8 not null default 0,

@@ -39,8 +39,9 @@ export async function assess(stage: Stage, { talks, conversations, seconds, data
   const effects = effectsOf(linesOf(readFileSync(stage.log, 'utf8')))
   const judgement = judge({
     base: readBase(data),
-    conversations: whole,
-    effects: effects.filter(({ conversation }) => !broken.includes(conversation)),
+    conversations,
+    effects,
+    stopped: broken,
     changes: await changesAt(stage.setup.provider),
     ...(tasks !== undefined && { tasks: readTasks(tasks) }),
   })

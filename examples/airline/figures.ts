@@ -25,7 +25,7 @@ export type Figures = {
   readonly killsInsideEffect: number
   readonly seconds: number
   readonly endings: Readonly<Record<string, number>>
-  /** Conversations with a run that the breaker ended; only `conversations` and `endings` count them. */
+  /** Conversations with a run that the breaker ended; only `conversations`, `endings` and `duplicateEffects` count them. */
   readonly broken: readonly string[]
   /** Conversations that are not as recorded. */
   readonly differing: readonly string[]
@@ -85,7 +85,12 @@ function countsOf(runs: readonly RunEnd[]): Readonly<Record<string, number>> {
 /** One sentence per figure that is off; empty when the replay did what was recorded. */
 export function complaints(
   figures: Figures,
-  wanted: { readonly conversations: readonly Conversation[]; readonly kills: number; readonly tasks: boolean },
+  wanted: {
+    readonly conversations: readonly Conversation[]
+    readonly kills: number
+    readonly tasks: boolean
+    readonly breaker: 'raised' | 'default'
+  },
 ): readonly string[] {
   const whole = wanted.conversations.filter(({ id }) => !figures.broken.includes(id))
   const turns = whole.flatMap((conversation) => conversation.turns)
@@ -102,6 +107,8 @@ export function complaints(
     ['stuck runs', figures.stuckRuns, 0],
     ['different final states', figures.finalStateDifferent, 0],
     ['rewarded and equal', figures.rewardedEqual, wanted.tasks ? whole.filter(({ reward }) => reward === 1).length : 0],
+    // with limits above everything that was recorded there is nothing to stop
+    ['stopped by the breaker', wanted.breaker === 'raised' ? figures.broken.length : 0, 0],
     ['kills', figures.kills, wanted.kills],
     [
       'kills inside an effect, at least',

@@ -50,7 +50,12 @@ export async function fly(options: FlightOptions): Promise<Flight> {
     const figures = await assess(stage, { talks, conversations, seconds, data: options.data, tasks: options.tasks })
     return {
       figures,
-      complaints: complaints(figures, { conversations, kills: options.crash, tasks: options.tasks !== undefined }),
+      complaints: complaints(figures, {
+        conversations,
+        kills: options.crash,
+        tasks: options.tasks !== undefined,
+        breaker: options.breaker,
+      }),
     }
   } finally {
     await stage.close()

@@ -35,6 +35,8 @@ export function judge(input: {
   readonly effects: readonly LoggedEffect[]
   readonly changes: ReadonlyMap<string, Changes>
   readonly tasks?: readonly Task[]
+  /** Conversations that were stopped: they may have done less than was recorded, never more. */
+  readonly stopped?: readonly string[]
 }): Judgement {
   let [duplicateEffects, missingEffects, finalStateEqual, rewardedEqual] = [0, 0, 0, 0]
   const differing: string[] = []
@@ -43,6 +45,8 @@ export function judge(input: {
   duplicateEffects += input.effects.filter(({ conversation }) => !known.has(conversation)).length
   const applied = groupedBy(input.effects, ({ conversation }) => conversation)
 
+  const stopped = new Set(input.stopped)
+
   for (const conversation of input.conversations) {
     const expected = replay(input.base, conversation)
     const { more, fewer } = compared(
@@ -50,6 +54,10 @@ export function judge(input: {
       countsOf(expected.calls.filter(({ effect }) => effect)),
     )
     duplicateEffects += more
+    if (stopped.has(conversation.id)) {
+      if (more > 0) differing.push(conversation.id)
+      continue
+    }
     missingEffects += fewer
     const changes = input.changes.get(conversation.id) ?? {}
     const equal = sameValue(changes, expected.changes)
@@ -58,13 +66,14 @@ export function judge(input: {
     const wanted = input.tasks?.[conversation.task]?.expectedChanges
     if (conversation.reward === 1 && wanted && sameValue(changes, wanted)) rewardedEqual++
   }
+  const whole = input.conversations.filter(({ id }) => !stopped.has(id)).length
   return {
-    conversations: input.conversations.length,
-    effects: input.effects.length,
+    conversations: whole,
+    effects: input.effects.filter(({ conversation }) => !stopped.has(conversation)).length,
     duplicateEffects,
     missingEffects,
     finalStateEqual,
-    finalStateDifferent: input.conversations.length - finalStateEqual,
+    finalStateDifferent: whole - finalStateEqual,
     rewardedEqual,
     differing,
   }

@@ -79,6 +79,16 @@ describe.skipIf(!present)('the recorded airline', () => {
     expect(verdict.differing).toEqual([...new Set([first.conversation, second.conversation])])
   })
 
+  it('O2 a conversation that was stopped may have done less, and never more', () => {
+    const [first, ...rest] = effects
+    if (!first) throw new Error('no effects')
+    const stopped = [first.conversation]
+    const less = judge({ base, conversations, effects: rest, changes, stopped })
+    expect(less).toMatchObject({ duplicateEffects: 0, missingEffects: 0, finalStateEqual: 99, differing: [] })
+    const more = judge({ base, conversations, effects: [first, first, ...rest], changes, stopped })
+    expect(more).toMatchObject({ duplicateEffects: 1, missingEffects: 0, differing: stopped })
+  })
+
   it('O2 a booking that the recording makes twice with equal arguments is no duplicate', () => {
     const twice = replays.find(({ conversation }) => conversation.id === 'task00-trial3')
     const bookings = twice?.calls.filter((call) => call.tool === 'book_reservation' && call.effect) ?? []

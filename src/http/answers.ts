@@ -160,6 +160,7 @@ export const answers = {
       output_tokens: z.int(),
       tool_calls: z.int(),
       usage_known: z.boolean(),
+      usage_suspect: z.boolean(),
       spent_cents: cents,
       reserved: amount,
       released: amount,

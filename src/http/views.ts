@@ -118,6 +118,8 @@ export const ledgerEntry = (l: RunLedgerRow) => ({
   tool_calls: l.toolCalls,
   /** False: the provider did not say, and the conservative estimate was settled. */
   usage_known: l.known,
+  /** True: what the provider reported cannot be true, and was not believed. */
+  usage_suspect: l.suspect,
   spent_cents: cents(l.spentCost),
   reserved: { tokens: l.reservedTokens, cents: cents(l.reservedCost) },
   released: { tokens: l.releasedTokens, cents: cents(l.releasedCost) },

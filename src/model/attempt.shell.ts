@@ -156,21 +156,37 @@ async function runOnce(options: AttemptOptions, number: number, late: { parts: n
 
 /** Reads the stream to its end, or until `take` has enough. The hook sees the places where a process may die. */
 async function pump(
-  { model, request, fault }: AttemptOptions,
+  { model, request, clock, fault }: AttemptOptions,
   signal: AbortSignal,
   take: (part: ModelPart) => boolean,
 ): Promise<void> {
   const parts = model.stream(request, signal)[Symbol.asyncIterator]()
+  let isOver = false
+  const next = async (): Promise<IteratorResult<ModelPart>> => {
+    try {
+      const one = await parts.next()
+      isOver = one.done === true
+      return one
+    } catch (error) {
+      isOver = true
+      throw error
+    }
+  }
   // asking for the first part sends the request
-  const first = parts.next()
+  const first = next()
   first.catch(() => {})
   try {
     await fault?.('model.sent')
     let one = await first
     await fault?.('model.firstDelta')
-    while (!one.done && take(one.value)) one = await parts.next()
+    while (!one.done && take(one.value)) one = await next()
   } finally {
-    await parts.return?.()
+    // what an adapter does after its last word changes no answer
+    if (!isOver)
+      await grace(
+        clock,
+        Promise.resolve(parts.return?.()).catch(() => {}),
+      )
   }
 }
 

@@ -227,6 +227,34 @@ describe('time', () => {
   })
 })
 
+describe('the end of a stream', () => {
+  it.each<[string, () => Promise<never>]>([
+    ['throws', () => Promise.reject(new Error('closed twice'))],
+    ['never ends', () => new Promise(() => {})],
+  ])('N1 an adapter whose clean-up %s has given its answer all the same', async (_, close) => {
+    const said: ModelPart[] = [text('Hello'), stop]
+    const iterator = (): AsyncIterator<ModelPart> => ({
+      next: () => Promise.resolve(said.length > 0 ? { value: said.shift()! } : { done: true, value: undefined }),
+      return: close,
+    })
+    const stream = () => ({ [Symbol.asyncIterator]: iterator })
+    const model = { id: 'm', contextTokens: 1000, maxOutputTokens: 100, price: null, stream } as unknown as Model
+    expect(await begin(model).result).toMatchObject({ answer: { kind: 'final', text: 'Hello' } })
+  })
+
+  it('B3 a damaged stream is left within a second, even when its clean-up never ends', async () => {
+    const iterator = (): AsyncIterator<ModelPart> => ({
+      next: () => Promise.resolve({ value: { kind: 'damaged', detail: 'cut' } }),
+      return: () => new Promise(() => {}),
+    })
+    const stream = () => ({ [Symbol.asyncIterator]: iterator })
+    const model = { id: 'm', contextTokens: 1000, maxOutputTokens: 100, price: null, stream } as unknown as Model
+    const scene = begin(model)
+    await scene.clock.advance(1_000)
+    expect(await scene.result).toMatchObject({ answer: { kind: 'bad', reason: 'protocol_error' } })
+  })
+})
+
 describe('an abort', () => {
   it('K1 ends the wait before a repeat at once and keeps its cause', async () => {
     const scene = begin(scripted([{ fault: 'model_rate_limited', retryAfterMs: 60_000 }, { text: 'never' }]))

@@ -52,7 +52,7 @@ export interface Settled {
   readonly output: number
   /** Both numbers were reported and believed. */
   readonly known: boolean
-  /** Something reported was impossible or too small to be true: the `usage_suspect` of the ledger. */
+  /** Something reported was impossible or too small to be true: the `suspect` of the ledger. */
   readonly suspect: boolean
 }
 

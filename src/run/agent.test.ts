@@ -79,6 +79,37 @@ describe('a wrong agent', () => {
   })
 })
 
+describe('a definition of other things than a definition', () => {
+  const hostile = new Proxy(
+    {},
+    {
+      get() {
+        throw new Error('S3CRET')
+      },
+    },
+  )
+  const knot: unknown[] = []
+  knot.push(knot)
+  it.each<[string, () => unknown]>([
+    ['no tool', () => agent('a', spec({ tools: [undefined] as never }))],
+    ['a tool that nobody made', () => agent('a', spec({ tools: [{ effect: 'read' }] as never }))],
+    ['tools that are no list', () => agent('a', spec({ tools: 7 as never }))],
+    ['no lines', () => agent('a', undefined as never)],
+    ['lines that throw', () => agent('a', hostile as never)],
+    ['half a character', () => agent('a', spec({ instructions: '\ud800' }))],
+    ['a model with a knot', () => agent('a', spec({ model: { ...spec().model, id: knot as never } }))],
+    ['a tool without lines', () => tool('orders.get@1', null as never)],
+    ['a tool whose lines throw', () => tool('orders.get@1', hostile as never)],
+    [
+      'a tool without a name',
+      () => tool(undefined as never, { input: z.strictObject({}), effect: 'read', run: () => null }),
+    ],
+  ])('I1 %s is refused as a definition, without its own words', (_, make) => {
+    expect(make).toThrow(expect.objectContaining({ code: 'invalid_definition' }))
+    expect(make).not.toThrow(/S3CRET/)
+  })
+})
+
 describe('a release', () => {
   const read = (version: number) =>
     tool(`orders.get@${version}`, { input: z.strictObject({ id: z.string() }), effect: 'read', run: () => null })

@@ -9,7 +9,7 @@ import type { Model } from '../model/port.ts'
 import { MICROCENTS_PER_CENT, UNKNOWN_PRICE } from '../model/price.ts'
 import { tokensOf } from './said.ts'
 import { type Registry, registry } from '../tool/registry.ts'
-import { definitionFault } from '../tool/problem.ts'
+import { defined, definitionFault } from '../tool/problem.ts'
 import type { CompiledSchema } from '../tool/schema.ts'
 import { agentProblems } from './agent-rules.ts'
 import type { AgentSpec } from './agent-spec.ts'
@@ -33,7 +33,10 @@ export interface Agent {
 }
 
 /** Loads an agent. @throws Fault `invalid_definition` with the code, the cause and the line that mends it. */
-export function agent(name: string, spec: AgentSpec): Agent {
+export const agent = (name: string, spec: AgentSpec): Agent =>
+  defined(`agent ${JSON.stringify(name)}`, () => load(name, spec))
+
+function load(name: string, spec: AgentSpec): Agent {
   const problems = agentProblems(name, spec)
   if (problems.length > 0) throw definitionFault(`agent "${name}"`, problems)
   const tools = registry(spec.tools ?? [])

@@ -142,7 +142,7 @@ describe('settling', () => {
       'our own count, when the report is far too small',
       { input: 3, output: 2 },
       30,
-      { inputTokens: 100, outputTokens: 30, cost: 450, known: false },
+      { inputTokens: 100, outputTokens: 30, cost: 450, known: false, suspect: true },
     ],
     [
       'more than was reserved, when that is what it cost',
@@ -157,6 +157,17 @@ describe('settling', () => {
   it('Q1 an attempt that nobody heard the end of costs all of its reservation', () => {
     expect(settleLost(aRun())).toEqual({ inputTokens: 100, outputTokens: 1_000, cost: 5_300, known: false })
     expect(settleLost(aRun({ promptTokens: 5_000 }))).toMatchObject({ inputTokens: 1_100, outputTokens: 0 })
+  })
+
+  it('Q1 BR-039 a report that cannot be true is on the ledger as suspect, also beside one that can', () => {
+    const tale = answered(says('a'.repeat(400), { input: 95, output: 1 }))
+    expect(moved(aRun(), tale).writes.ledger).toMatchObject({ known: false, suspect: true })
+    const dropped = { inputTokens: 1, outputTokens: 1, cost: 1, known: false, suspect: true } as const
+    const beside = { ...answered(says('Yes.', { input: 95, output: 2 })), dropped }
+    expect(moved(aRun(), beside).writes.ledger).toMatchObject({ outputTokens: 3, suspect: true })
+    expect(moved(aRun(), answered(says('Yes.', { input: 95, output: 2 }))).writes.ledger).toMatchObject({
+      suspect: false,
+    })
   })
 
   it('Q1 a short answer with its true usage is believed', () => {

@@ -80,6 +80,8 @@ export interface Spent {
   readonly outputTokens: number
   readonly cost: number
   readonly known: boolean
+  /** What was reported cannot be true, and was replaced by our own count (BR-039). */
+  readonly suspect?: true
 }
 
 /** What a model call did cost: what was reported and can be believed, else what was reserved. `received` is our own count of the answer. */
@@ -91,6 +93,7 @@ export function settleUsage(run: Run, usage: Usage, received?: number): Spent {
     outputTokens: settled.output,
     cost: costMicrocents(settled, run.rules.price),
     known: settled.known,
+    ...(settled.suspect ? { suspect: true } : {}),
   }
 }
 

@@ -21,6 +21,7 @@ export const plus = (a: Spent, b: Spent = NOTHING): Spent => ({
   outputTokens: a.outputTokens + b.outputTokens,
   cost: a.cost + b.cost,
   known: a.known && b.known,
+  ...(a.suspect || b.suspect ? { suspect: true } : {}),
 })
 
 /** Whether the run can pay for what was dropped and for one more attempt, which costs what is reserved at most. */

@@ -46,6 +46,7 @@ export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Reco
     output_tokens: ledger?.outputTokens ?? 0,
     spent_cost: ledger?.cost ?? 0,
     known: ledger?.known ?? true,
+    suspect: ledger?.suspect ?? false,
     reserved_tokens: ledger?.reserved.tokens ?? 0,
     reserved_cost: ledger?.reserved.cost ?? 0,
     released_tokens: ledger?.released.tokens ?? 0,

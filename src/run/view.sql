@@ -25,7 +25,7 @@ order by r.id desc limit :limit::int;
 
 -- name: runLedger
 select l.seq, l.level, l.step, l.kind, l.input_tokens as "inputTokens", l.output_tokens as "outputTokens", l.spent_cost as "spentCost",
-  l.tool_calls as "toolCalls", l.known, l.reserved_tokens as "reservedTokens", l.reserved_cost as "reservedCost",
+  l.tool_calls as "toolCalls", l.known, l.suspect, l.reserved_tokens as "reservedTokens", l.reserved_cost as "reservedCost",
   l.released_tokens as "releasedTokens", l.released_cost as "releasedCost", (extract(epoch from l.created_at) * 1000)::int8 as "at!"
 from plimsoll.ledger l where l.tenant_id = :tenant::text and l.run_id = :run::text order by l.seq, l.level;
 

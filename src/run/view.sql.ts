@@ -116,6 +116,7 @@ export interface RunLedgerRow {
   readonly spentCost: number
   readonly toolCalls: number
   readonly known: boolean
+  readonly suspect: boolean
   readonly reservedTokens: number
   readonly reservedCost: number
   readonly releasedTokens: number
@@ -123,9 +124,9 @@ export interface RunLedgerRow {
   readonly at: number
 }
 export const runLedger: Statement<RunLedgerParams, RunLedgerRow> = {
-  name: 'view_runLedger_b5fab030',
+  name: 'view_runLedger_67c5d944',
   text: `select l.seq, l.level, l.step, l.kind, l.input_tokens as "inputTokens", l.output_tokens as "outputTokens", l.spent_cost as "spentCost",
-  l.tool_calls as "toolCalls", l.known, l.reserved_tokens as "reservedTokens", l.reserved_cost as "reservedCost",
+  l.tool_calls as "toolCalls", l.known, l.suspect, l.reserved_tokens as "reservedTokens", l.reserved_cost as "reservedCost",
   l.released_tokens as "releasedTokens", l.released_cost as "releasedCost", (extract(epoch from l.created_at) * 1000)::int8 as "at"
 from plimsoll.ledger l where l.tenant_id = $1::text and l.run_id = $2::text order by l.seq, l.level`,
   params: ['tenant', 'run'],

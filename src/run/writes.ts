@@ -55,6 +55,7 @@ export interface LedgerEntry {
   readonly outputTokens: number
   readonly cost: number
   readonly known: boolean
+  readonly suspect: boolean
   readonly toolCalls: number
   readonly reserved: { readonly tokens: number; readonly cost: number }
   readonly released: { readonly tokens: number; readonly cost: number }

@@ -46,6 +46,7 @@ export function readArguments(
   if (identities.errors.length > 0) return refused(identities.errors)
 
   const canonical = canonicalText(identities.input)
+  if (hidesText(canonical)) return refused([{ path: '', message: 'hold tag characters, which nobody can see' }])
   // A number can grow when it is written out, so the stored text is measured too.
   const again = parseStrict(canonical, limits)
   if (!again.ok) return refused([{ path: again.path, message: again.message }])
@@ -86,6 +87,13 @@ function reservedErrors(contract: Contract, given: JsonObject): FieldError[] {
 
 /** Controls, direction marks, zero-width and tag characters: two identities that look the same are one trap. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u{e0000}-\u{e007f}]/u
+
+const TAG = /[\u{e0000}-\u{e007f}]/u
+/** The one honest use: a black flag, the letters of a region, and the end (Unicode TR 51, ED-14a). */
+const FLAG = /\u{1f3f4}[\u{e0030}-\u{e0039}\u{e0061}-\u{e007a}]{3,6}\u{e007f}/gu
+
+/** Text that a model reads and a person does not, in free text too. */
+const hidesText = (text: string): boolean => TAG.test(text) && TAG.test(text.replace(FLAG, ''))
 
 /** Identities are compared and hashed in one form (NFC) and hold nothing that a reader cannot see. */
 function withIdentities(contract: Contract, given: JsonObject): { input: JsonObject; errors: readonly FieldError[] } {

@@ -8,7 +8,7 @@ import { hashJson } from '../kernel/canonical.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
 import type { BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
 import { exposedName } from './names.ts'
-import { definitionFault, type Problem, problem } from './problem.ts'
+import { defined, definitionFault, type Problem, problem } from './problem.ts'
 import { lineProblems, ruleProblems } from './rules.ts'
 import type { ToolSpec } from './spec.ts'
 import { compileSource, type InputOf, type SchemaSource } from './standard.ts'
@@ -27,7 +27,12 @@ export const TOOL_DEFAULTS = {
 } as const
 
 /** `nameAtVersion` is `group.verb@version`. Throws `invalid_definition` with every problem at once. */
-export function tool<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpec<S>): Contract {
+export const tool = <const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpec<S>): Contract =>
+  defined(nameOf(nameAtVersion), () => made(nameAtVersion, spec))
+
+const nameOf = (given: unknown): string => (typeof given === 'string' ? given : 'tool')
+
+function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpec<S>): Contract {
   const { name, version } = splitVersion(nameAtVersion)
   const lines = lineProblems(spec)
   if (lines.length > 0) throw definitionFault(nameAtVersion, lines)

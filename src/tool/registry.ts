@@ -25,6 +25,8 @@ export interface RegistryOptions {
 
 /** Throws `invalid_definition` for names that collide or look alike and for waivers that are over. */
 export function registry(contracts: readonly Contract[], { today }: RegistryOptions = {}): Registry {
+  const strangers = contracts.flatMap((c: unknown, i) => (isContract(c) ? [] : [stranger(i)]))
+  if (strangers.length > 0) throw definitionFault('tools', strangers)
   const problems = [...collisions(contracts), ...contracts.flatMap((c) => overdue(c, today))]
   if (problems.length > 0) throw definitionFault('tools', problems)
   const byExposed = new Map(contracts.map((c) => [c.exposedName, c]))
@@ -40,6 +42,12 @@ export function registry(contracts: readonly Contract[], { today }: RegistryOpti
       ),
   })
 }
+
+const isContract = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && 'exposedName' in value && 'implementation' in value && 'hash' in value
+
+const stranger = (i: number): Problem =>
+  problem('not_a_contract', `/tools/${i}`, 'This is no contract.', "`tools: [tool('group.verb@1', { … })]`.")
 
 function collisions(contracts: readonly Contract[]): Problem[] {
   const pair = lookAlikes(contracts.map((c) => c.name)) ?? lookAlikes(contracts.map((c) => c.exposedName))

@@ -2,7 +2,7 @@
 import { type Document, parseAllDocuments } from 'yaml'
 import type { Contract } from './contract.ts'
 import { tool } from './define.ts'
-import { definitionFault, type Problem, problem } from './problem.ts'
+import { defined, definitionFault, type Problem, problem } from './problem.ts'
 import type { ToolSpec } from './spec.ts'
 import type { SchemaSource } from './standard.ts'
 
@@ -50,7 +50,10 @@ const APPROVALS: Readonly<Record<string, 'auto' | 'confirm'>> = Object.freeze({
 })
 
 /** One contract per document. Throws `invalid_definition`. */
-export function contractsFromYaml(text: string, parts: YamlParts): Contract[] {
+export const contractsFromYaml = (text: string, parts: YamlParts): Contract[] =>
+  defined('contracts', () => contractsOf(text, parts))
+
+function contractsOf(text: string, parts: YamlParts): Contract[] {
   const documents = parseAllDocuments(text, { uniqueKeys: true, strict: true })
   return [...documents].map((document, i) => {
     const broken = document.errors[0]

@@ -155,6 +155,7 @@ export const transition = (key: Key, over: Fields = {}) => ({
   output_tokens: 5,
   spent_cost: 15,
   known: true,
+  suspect: false,
   reserved_tokens: 0,
   reserved_cost: 0,
   released_tokens: 0,

@@ -169,7 +169,7 @@ function said(
     },
     ledger: () =>
       store.admin(
-        'select kind, known, input_tokens::int as input, output_tokens::int as output, spent_cost::float8 as cost from plimsoll.ledger where run_id = $1 order by seq',
+        'select kind, known, suspect, input_tokens::int as input, output_tokens::int as output, spent_cost::float8 as cost from plimsoll.ledger where run_id = $1 order by seq',
         [run],
       ),
   }

@@ -60,6 +60,7 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     outputTokens: 0,
     cost: 0,
     known: true,
+    suspect: false,
     toolCalls: 0,
     reserved: run.reserved,
     released: { tokens: 0, cost: 0 },
