@@ -61,8 +61,7 @@ export async function openStage(): Promise<Stage> {
 async function serve(home: string): Promise<Served> {
   const { DATABASE_URL: _, ...env } = process.env
   const words = [
-    ...process.execArgv,
-    beside('main'),
+    fileURLToPath(new URL('../../bin/plimsoll.js', import.meta.url)),
     'start',
     beside('demo-agents'),
     '--data',
