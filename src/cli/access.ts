@@ -55,16 +55,24 @@ export const ensureFolder = (folder: string): Promise<unknown> =>
 export async function ensureAccess(
   folder: string,
   runtime: Runtime,
-): Promise<{ readonly access: Access; readonly isNew: boolean }> {
+): Promise<{ readonly access: Access; readonly isNew: boolean; readonly kept: string | null }> {
   const found = await readAccess(folder)
   const secret = process.env.PLIMSOLL_SECRET ?? found?.secret ?? randomBytes(32).toString('base64url')
-  if (found && (await isKnown(found, runtime))) return { access: { ...found, secret }, isNew: false }
+  if (found && (await isKnown(found, runtime))) return { access: { ...found, secret }, isNew: false, kept: null }
   const place = { tenant: TENANT, environment: ENVIRONMENT }
   const service = await runtime.createKey({ ...place, kind: 'service', user: 'local_service', permissions: ['*'] })
   const operator = await runtime.createKey({ ...place, kind: 'operator', user: 'local_operator', permissions: ['*'] })
   const access: Access = { secret, ...place, service: service.key, operator: operator.key }
+  const kept = found && (await keepOld(folder))
   await writePrivate(folder, FILE, access)
-  return { access, isNew: true }
+  return { access, isNew: true, kept }
+}
+
+/** The keys of another store may be written down nowhere else. */
+async function keepOld(folder: string): Promise<string> {
+  const old = join(folder, `access-${randomBytes(4).toString('hex')}.json`)
+  await rename(join(folder, FILE), old)
+  return old
 }
 
 async function isKnown(access: Access, runtime: Runtime): Promise<boolean> {

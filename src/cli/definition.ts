@@ -1,7 +1,7 @@
 /** A definition file: a module whose default export is an agent or a list of agents. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { extname, resolve } from 'node:path'
+import { basename, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Fault } from '../kernel/fault.ts'
 import type { Agent } from '../index.ts'
@@ -36,10 +36,25 @@ async function imported(file: string, load: () => Promise<unknown>): Promise<unk
     return ((await load()) as { readonly default?: unknown }).default
   } catch (error) {
     if (Fault.is(error)) throw error
-    // the sentence of the loader and nothing of its stack
-    const [first = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
-    throw wrong(file, `cannot be loaded: ${first}${/[.!?]$/.test(first) ? '' : '.'}`, error)
+    throw wrong(file, `cannot be loaded: ${sentence(error)}${place(error, file)}`, error)
   }
+}
+
+/** The sentence of the loader and nothing of its stack; a heading alone says nothing. */
+function sentence(error: unknown): string {
+  const lines = (error instanceof Error ? error.message : String(error))
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  const said = lines.slice(0, lines[0]?.endsWith(':') ? 2 : 1).join(' ')
+  return /[.!?]$/.test(said) ? said : `${said}.`
+}
+
+/** The line of the file at which its loading failed, as far as the stack tells. */
+function place(error: unknown, file: string): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  const at = stack.indexOf(`${basename(file)}:`)
+  const line = at < 0 ? null : /^\d+/.exec(stack.slice(at + basename(file).length + 1))
+  return line ? ` It is line ${line[0]}.` : ''
 }
 
 interface TsxLoader {

@@ -1,12 +1,14 @@
 /** The commands, their words and their help. What each does is loaded when it is asked for. */
+import { join } from 'node:path'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
-import { EXIT } from '../kernel/fault.ts'
+import { EXIT, Fault } from '../kernel/fault.ts'
 import type { DecideOptions } from './approvals.ts'
 import type { Reach } from './client.ts'
 import type { ResolveOptions } from './effects.ts'
 import type { CreateOptions } from './keys.ts'
 import type { MigrateOptions } from './migrations.ts'
-import { failure, isUsage, type Output, output } from './output.ts'
+import { keepFrames } from './errorlog.ts'
+import { failure, isUsage, type Output, output, usage } from './output.ts'
 import type { ListOptions } from './runs.ts'
 import type { StartOptions } from './start.ts'
 import { visible } from './visible.ts'
@@ -22,7 +24,8 @@ export async function main(args: readonly string[]): Promise<number> {
   let exit: number = EXIT.ok
   const program = commands(out, (code) => (exit = code))
   try {
-    await program.parseAsync([...args], { from: 'user' })
+    const [word, ...rest] = args
+    await program.parseAsync(word === '--version' || word === '-V' ? ['version', ...rest] : [...args], { from: 'user' })
     return exit
   } catch (error) {
     return told(error, wordsOf(program, args), out)
@@ -39,6 +42,11 @@ function told(error: unknown, words: string, out: Output): number {
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
   const { line, exit, code } = refusal(error, words)
   out.note(line)
+  // a fault of ours without a cause has said all there is
+  const isKnown = Fault.is(error) && error.cause === undefined
+  const kept =
+    code === 'internal' && !isKnown ? keepFrames(join(said('PLIMSOLL_HOME') ?? DATA, 'error.log'), error) : null
+  if (kept !== null) out.note(`plimsoll: Where it failed is in ${kept}, without any values.`)
   out.result({ error: { code, exit, message: line } })
   return exit
 }
@@ -135,9 +143,12 @@ function processes(program: Command, out: Output, exits: Exits): void {
     })
   place(leaf(program, 'worker', 'a worker without a server, on PostgreSQL beside others'))
     .argument('[file]', FILE)
-    .action(async (file: string | undefined, given: StartOptions) =>
-      exits(await (await import('./start.ts')).work({ ...given, file }, out)),
-    )
+    .action(async (file: string | undefined, given: StartOptions) => {
+      // the embedded store belongs to one process, which would be this one
+      if (given.db === undefined)
+        throw usage('A worker needs PostgreSQL.', 'Give --db or DATABASE_URL; `plimsoll start` works alone.')
+      exits(await (await import('./start.ts')).work({ ...given, file }, out))
+    })
   leaf(program, 'demo', 'a tour of two minutes that attacks itself, without a key or an account').action(async () =>
     exits(await (await import('./demo.ts')).demo(out)),
   )

@@ -26,7 +26,8 @@ export async function start(options: StartOptions, out: Output): Promise<number>
   await ensureFolder(options.data)
   const { db, runtime } = await openRuntime(options.db ?? join(options.data, 'store'), agents)
   try {
-    const { access, isNew } = await ensureAccess(options.data, runtime)
+    const { access, isNew, kept } = await ensureAccess(options.data, runtime)
+    if (kept !== null) out.note(`plimsoll: The keys of another store were in this folder; they are kept in ${kept}.`)
     const worker = await runtime.work({ onError: reportTo(out) })
     const serving = await serve(options, runtime, access, out).catch(async (error: unknown) => {
       await worker.stop()

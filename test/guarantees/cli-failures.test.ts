@@ -28,7 +28,7 @@ describe('a command that fails', () => {
   it.each([
     ['a definition file that is not there', ['start', 'absent.ts'], 'invalid_definition', EXIT.usage],
     ['a definition that is no agent', ['start', 'no-agent.mjs'], 'invalid_definition', EXIT.usage],
-    ['a definition that does not parse', ['worker', 'broken.mjs'], 'invalid_definition', EXIT.usage],
+    ['a definition that does not parse', ['start', 'broken.mjs'], 'invalid_definition', EXIT.usage],
     ['an agent without a budget', ['start', 'endless.mjs'], 'invalid_definition', EXIT.usage],
     [
       'a database that does not answer',
@@ -42,6 +42,7 @@ describe('a command that fails', () => {
       'store_unavailable',
       EXIT.unavailable,
     ],
+    ['a worker without a database', ['worker', 'no-agent.mjs'], 'usage', EXIT.usage],
     ['no server', ['runs', 'list'], 'server_unreachable', EXIT.unavailable],
     ['a command that does not exist', ['runz'], 'usage', EXIT.usage],
     ['an empty address of a database', ['doctor', '--db', ''], 'usage', EXIT.usage],
@@ -59,6 +60,11 @@ describe('a command that fails', () => {
   it('N1 a wrong word is answered with the help of its own command', { timeout: SLOW }, async () => {
     const { stderr } = await plimsoll(['runs', 'list', '--all'], { cwd: home })
     expect(stderr).toContain('See `plimsoll runs list --help`.')
+  })
+
+  it('I1 a definition that does not load is told with the line at which it failed', { timeout: SLOW }, async () => {
+    writeFileSync(join(home, 'throws.mjs'), '\n\nthrow new TypeError("no key")')
+    expect((await plimsoll(['start', 'throws.mjs'], { cwd: home })).stderr).toContain('no key. It is line 3.')
   })
 
   it('I1 a broken agent is told with the line that mends it', { timeout: SLOW }, async () => {
