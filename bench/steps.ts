@@ -2,6 +2,7 @@
  * Steps per second: a run of 10 steps is 10 model calls, each but the last with one no-op read call; from claim to
  * terminal, on PostgreSQL with fsync on. The bare commit loop runs between the rounds, so that a busy machine slows both.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Db } from '../src/db/port.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { actorFrom } from '../src/request/actor.ts'
@@ -25,16 +26,23 @@ const actor = actorFrom({
   permissions: ['*'],
 })
 
-const look = tool('look@1', {
-  description: 'Looks and finds nothing.',
-  input: {
-    type: 'object',
-    properties: { turn: { type: 'integer' }, note: { type: 'string' } },
-    additionalProperties: false,
-  },
-  effect: 'read',
-  run: () => ({ found: false }),
-})
+/** A no-op read. One that waits has its result in a commit of its own; one that does not is part of the answer's. */
+const look = (waits: boolean) =>
+  tool('look@1', {
+    description: 'Looks and finds nothing.',
+    input: {
+      type: 'object',
+      properties: { turn: { type: 'integer' }, note: { type: 'string' } },
+      additionalProperties: false,
+    },
+    effect: 'read',
+    run: () => (waits ? later({ found: false }) : { found: false }),
+  })
+
+async function later<T>(value: T): Promise<T> {
+  for (let i = 0; i < 2; i++) await turn()
+  return value
+}
 
 /** Random text, because repeated characters would be compressed away. */
 const note = (turn: number): string =>
@@ -57,14 +65,14 @@ function answer(turn: number, steps: number): ScriptedAnswer {
   return { parts: [...said, { kind: 'usage', usage }] }
 }
 
-const walker = (steps: number) =>
+const walker = (steps: number, waits: boolean) =>
   agent('walker', {
     model: scripted((_, turn) => answer(turn, steps), {
       contextTokens: 10_000_000,
       maxOutputTokens: 200,
       price: { inputCentsPerMillion: 0, outputCentsPerMillion: 0 },
     }),
-    tools: [look],
+    tools: [look(waits)],
     budget: { steps: 2_000, toolCalls: 2_000, tokens: 1_000_000_000, costCents: 1_000_000, seconds: 3_600 },
   })
 
@@ -109,13 +117,18 @@ interface Cell {
   readonly nodeCpuMsPerStep: number
 }
 
+interface Load {
+  readonly concurrency: number
+  readonly runs: number
+  readonly steps: number
+  readonly waits?: boolean
+}
+
 /** One cell: everything is queued before the worker starts, so that only claim to terminal is measured. */
 async function cell(
   at: BenchDatabase,
   store: Counted,
-  concurrency: number,
-  runs: number,
-  steps: number,
+  { concurrency, runs, steps, waits = false }: Load,
 ): Promise<Cell> {
   const { db, count } = store
   const ends = new Map<string, number>()
@@ -125,7 +138,7 @@ async function cell(
   })
   const runtime = createRuntime({
     db,
-    agents: [walker(steps)],
+    agents: [walker(steps, waits)],
     observe(run) {
       if (run.end === null) return
       ends.set(run.end, (ends.get(run.end) ?? 0) + 1)
@@ -158,7 +171,7 @@ async function cell(
 
 /** Bytes that the rows of one run take, per step: what a step adds, whatever the length of the run (L6). */
 async function rowBytes(at: BenchDatabase, store: Counted, steps: number): Promise<number> {
-  await cell(at, store, 1, 1, steps)
+  await cell(at, store, { concurrency: 1, runs: 1, steps })
   const tables = ['message', 'effect', 'ledger', 'event']
   const sums = tables.map(
     (t) => `(select coalesce(sum(pg_column_size(t.*)), 0) from plimsoll.${t} t where t.run_id = r.id)`,
@@ -169,25 +182,28 @@ async function rowBytes(at: BenchDatabase, store: Counted, steps: number): Promi
   return Number(rows[0]?.bytes ?? Number.NaN) / steps
 }
 
+const LOADS: readonly [string, Load][] = [
+  ['1', { concurrency: 1, runs: 150, steps: 10 }],
+  ['1, reads that wait', { concurrency: 1, runs: 150, steps: 10, waits: true }],
+  ['50', { concurrency: 50, runs: 400, steps: 10 }],
+]
+
 export async function benchSteps(server: string, say: (line: string) => void): Promise<Record<string, unknown>> {
   const at = await freshDatabase(server, 'plimsoll_bench_steps')
   // as a worker's: connections live for days, and their plans with them
   const store = counting(await openPostgres({ url: at.url, connections: 4 }))
   try {
     // the compiler of the engine needs some thousand steps before it has seen everything
-    await cell(at, store, 1, WARM_UP, 10)
+    await cell(at, store, { concurrency: 1, runs: WARM_UP, steps: 10 })
     const concurrency: Record<string, Record<string, number>> = {}
-    for (const [level, runs] of [
-      [1, 150],
-      [50, 400],
-    ] as const) {
+    for (const [name, load] of LOADS) {
       const cells: (Cell & { bare: number })[] = []
       for (let round = 0; round < ROUNDS; round++) {
         const bare = await bareCommits(at.admin, BARE)
-        cells.push({ ...(await cell(at, store, level, runs, 10)), bare })
+        cells.push({ ...(await cell(at, store, load)), bare })
       }
       const of = (pick: (c: Cell & { bare: number }) => number) => median(cells.map(pick))
-      concurrency[level] = {
+      const figures = {
         stepsPerSecond: of((c) => c.stepsPerSecond),
         statementsPerStep: of((c) => c.statementsPerStep),
         commitsPerStep: of((c) => c.commitsPerStep),
@@ -196,9 +212,10 @@ export async function benchSteps(server: string, say: (line: string) => void): P
         bareCommitsPerSecond: of((c) => c.bare),
         ratio: of((c) => c.stepsPerSecond / c.bare),
       }
-      const { stepsPerSecond = 0, bareCommitsPerSecond = 0, ratio = 0 } = concurrency[level] ?? {}
+      concurrency[name] = figures
+      const { stepsPerSecond, bareCommitsPerSecond, ratio } = figures
       say(
-        `concurrency ${level}: ${stepsPerSecond.toFixed(0)} steps/s, bare ${bareCommitsPerSecond.toFixed(0)} commits/s, ratio ${ratio.toFixed(3)}`,
+        `concurrency ${name}: ${stepsPerSecond.toFixed(0)} steps/s, bare ${bareCommitsPerSecond.toFixed(0)} commits/s, ratio ${ratio.toFixed(3)}`,
       )
     }
     const bytesPerStep = { 10: await rowBytes(at, store, 10), 1000: await rowBytes(at, store, 1_000) }

@@ -46,7 +46,7 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     return result
   }
 
-  it('J2 approved, rejected, expired and superseded are four outcomes', async () => {
+  it('J2 BR-018 approved, rejected, expired and superseded are four outcomes, and the expired run holds nothing', async () => {
     const { contract, done } = payments()
     const script = (_: unknown, turn: number): ScriptedAnswer =>
       turn % 2 === 0 ? calls(contract, turn) : { text: 'done' }
@@ -70,8 +70,14 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     const expired = await two.say('wait')
     const [late] = await expired.asked(1)
     expect(await expired.rest()).toEqual({ status: 'failed', wait: null, end: 'confirmation_expired' })
-    // BR-018: who comes too late hears so
+    // who comes too late hears so
     await expect(expired.decide(late!, true)).rejects.toMatchObject({ code: 'confirmation_expired' })
+    const held = await store.admin(
+      'select worker_id, reserved_tokens::int as tokens, reserved_cost::int as cost from plimsoll.run where id = $1',
+      [expired.run],
+    )
+    expect(held).toEqual([{ worker_id: null, tokens: 0, cost: 0 }])
+    expect(await expired.effects()).toMatchObject([{ status: 'settled', outcome: 'error' }])
     await two.stop()
     expect([...done, ...short.done]).toEqual([0])
     const rows = await store.admin(
