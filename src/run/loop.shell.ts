@@ -59,10 +59,10 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
       const action = next(run, leftMs)
       if (action.do === 'rest') return
       if (action.do === 'call_model') Object.assign(memory, { commits: run.commits, lost: true })
-      const acted: Acted =
-        action.do === 'run_reads' && ahead?.step === run.step
-          ? { run, report: await ahead.report }
-          : await act(acting, work, action)
+      const isAhead = action.do === 'run_reads' && ahead?.step === run.step
+      // what has begun is not left alone, also when its time is over and nobody asks for it any more
+      if (ahead && !isAhead) await ahead.report.catch(() => {})
+      const acted: Acted = ahead && isAhead ? { run, report: await ahead.report } : await act(acting, work, action)
       ahead = null
       if (acted === 'reload') {
         state = await read(parts, lease)
@@ -73,7 +73,6 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
       state = await commit(parts, lease, { ...state, run: acted.run }, { report: acted.report, ahead, memory })
     }
   } finally {
-    // what has begun is not left alone
     await ahead?.report.catch(() => {})
   }
 }

@@ -186,6 +186,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         return await (broken ? surrender(parts, lease) : drive(parts, lease, signals, memory))
       } catch (error) {
         if (leavesRun(error)) return
+        leaving.delete(lease.run)
         onError(error, where)
         // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
         broken ||= !isUnreachable(error)
