@@ -28,6 +28,7 @@ import { type RunStore, runStore } from './run/run.store.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
 import { closeConversation, openConversation } from './run/talk.shell.ts'
+import { tellSignal } from './run/tell.shell.ts'
 import { viewStore } from './run/view.store.ts'
 import { startWorker, type Worker, type WorkerOptions } from './run/worker.shell.ts'
 import { sessionStore } from './session/session.store.ts'
@@ -93,6 +94,11 @@ export interface Runtime {
   submit(actor: Actor, request: SubmitRequest): Promise<SubmitResult>
   decide(actor: Actor, request: DecideRequest): Promise<ConfirmationView>
   cancel(actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run>
+  /**
+   * Tells the runs that wait for a signal, now or later; see `later`. The same body may be told again.
+   * @throws Fault `permission_denied` without the permission `signals.tell` · `already_signaled` for another body
+   */
+  signal(actor: Actor, signal: string, body: unknown): Promise<void>
   /** Effects of which nobody knows whether they happened. @throws Fault `permission_denied` for all but operators. */
   unknownEffects(actor: Actor, limit: number): ReturnType<EffectStore['unknown']>
   /** Says what became of one, and why that is known; the audit row is written with it. */
@@ -172,6 +178,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       listeners.notify(run)
       wake()
       return done
+    },
+    async signal(actor, signal, body) {
+      await tellSignal({ runs }, actor, signal, body)
+      wake()
     },
     async unknownEffects(actor, limit) {
       if (actor.kind !== 'operator') throw new Fault('permission_denied')

@@ -30,6 +30,9 @@ export const bodies = {
     reason: z.string().min(1).max(1_000),
     result: z.json().optional().describe('What the provider shows, for the model; only with `happened`'),
   }),
+  signal: z.strictObject({
+    body: z.json().describe('What the tool that waits is given; null when nothing is to be said'),
+  }),
   nothing: z.strictObject({}),
 }
 

@@ -10,8 +10,9 @@ import { permitFor } from '../gate/decide.ts'
 import type { Started } from '../journal/effect.store.ts'
 import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
+import type { Waiting } from './report.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { allowed, contextOf, inputOf, limitsOf } from './calls.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf, withinRun } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
@@ -117,6 +118,7 @@ async function perform(
   const cx = { ...contextOf(work, call), signal: work.patient }
   const outcome = await callCommit(contract, permit, cx, limitsOf(parts, work))
   await parts.fault('ext.replied')
+  if (outcome.kind === 'later') return waits(work, call, outcome.later)
   return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
 }
 
@@ -150,9 +152,18 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   return startEffect(parts, work, call, { again: true })
 }
 
-const settled = (run: Run, call: Call, outcome: ToolOutcome): Acted => ({
+/** K1: nobody waits longer than the run. */
+export const waits = ({ run, leftMs }: Work, call: Call, later: Omit<Waiting, 'position'>): Acted => {
+  const waiting = [{ ...later, position: call.position, ms: withinRun(later.ms, leftMs) }]
+  return { run, report: { kind: 'calls_settled', calls: [], waiting } }
+}
+
+export const settled = (run: Run, call: Call, outcome: ToolOutcome): Acted => ({
   run,
   report: { kind: 'calls_settled', calls: [{ position: call.position, outcome }] },
 })
 
-const unknown = (run: Run, call: Call): Acted => ({ run, report: { kind: 'effect_unknown', position: call.position } })
+export const unknown = (run: Run, call: Call): Acted => ({
+  run,
+  report: { kind: 'effect_unknown', position: call.position },
+})

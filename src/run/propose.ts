@@ -34,6 +34,7 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
     attempt: 0,
     startedMs: null,
     confirmation: null,
+    wait: null,
   }
   if (verdict.approval === 'refused' || !contract || !read?.ok) {
     const because = verdict.approval === 'refused' ? verdict.because : 'invalid_arguments'

@@ -5,6 +5,7 @@
  * I2  the registry says what exists; the gateway says whether this actor may, now
  * J4  every effect above `read` can be asked what happened (`probe`), or says `unknown: 'manual'`
  */
+import type { Arrived } from './later.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
@@ -110,6 +111,8 @@ export interface Implementation {
   readonly resourceVersion?: (input: JsonObject, cx: ToolContext) => string | Promise<string>
   readonly commit?: (input: JsonObject, cx: ToolContext) => unknown
   readonly probe?: (input: JsonObject, cx: ToolContext) => ProbeOutcome | Promise<ProbeOutcome>
+  /** After `later`: the outcome, or `later` again. */
+  readonly resume?: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => unknown
 }
 
 /**

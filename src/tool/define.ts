@@ -6,6 +6,7 @@
  */
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
+import type { Arrived } from './later.ts'
 import type { BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
 import { exposedName } from './names.ts'
 import { defined, definitionFault, type Problem, problem } from './problem.ts'
@@ -95,6 +96,7 @@ function implementationOf<S extends SchemaSource>({
   resourceVersion,
   commit,
   probe,
+  resume,
 }: ToolSpec<S>): Implementation {
   const typed = (input: JsonObject) => input as InputOf<S>
   return Object.freeze({
@@ -104,6 +106,9 @@ function implementationOf<S extends SchemaSource>({
       resourceVersion: (input: JsonObject, cx: ToolContext) => resourceVersion(typed(input), cx),
     }),
     ...(commit && { commit: (input: JsonObject, cx: ToolContext) => commit(typed(input), cx) }),
+    ...(resume && {
+      resume: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => resume(typed(input), cx, arrived),
+    }),
     ...(probe && { probe: (input: JsonObject, cx: ToolContext) => probe(cx, typed(input)) }),
   })
 }

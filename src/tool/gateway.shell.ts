@@ -11,6 +11,7 @@ import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/j
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
 import type { Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import { type Arrived, type Later, laterOf } from './later.ts'
 import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
 import { leavesOpen } from './taxonomy.ts'
 import { declaredError } from './toolerror.ts'
@@ -30,7 +31,14 @@ export type PlanOutcome =
 /** `settled` with an error: the provider refused, nothing happened. */
 export type CommitOutcome =
   | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
   | { readonly kind: 'unknown'; readonly because: 'timeout' | 'aborted' | 'broken' }
+
+/** `silent`: nobody has told, and the contract has no `resume` to find out. `broken`: `resume` itself did not end. */
+export type ResumeOutcome =
+  | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
+  | { readonly kind: 'silent' | 'broken' }
 
 export type ProbeResult =
   | { readonly happened: true; readonly outcome: ToolOutcome }
@@ -42,11 +50,14 @@ export async function callRead(
   input: JsonObject,
   cx: ToolContext,
   options: CallOptions,
-): Promise<ToolOutcome> {
+): Promise<ToolOutcome | { readonly later: Later }> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
   const ended = await within(contract, cx, options, (inner) => run(input, inner))
-  if (ended.kind === 'returned') return boundResult(contract, ended.value)
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { later: wait } : boundResult(contract, ended.value)
+  }
   return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
 }
 
@@ -101,10 +112,39 @@ export async function callCommit(
   const input = permittedInput(contract, permit, cx)
   if (!commit || !input || cx.signal.aborted) return { kind: 'settled', outcome: failed(envelope('not_started')) }
   const ended = await within(contract, cx, options, (inner) => commit(input, inner))
-  if (ended.kind === 'returned') return { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  }
   if (ended.kind !== 'threw') return { kind: 'unknown', because: ended.kind }
   const declared = declaredError(contract, ended.thrown)
   if (!declared || leavesOpen(declared.class)) return { kind: 'unknown', because: 'broken' }
+  return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
+}
+
+/**
+ * A wait is over: what came of the call? `resume` says it; without one, what was told is the result. It only looks, so
+ * it may be asked again after a crash.
+ */
+export async function callResume(
+  contract: Contract,
+  input: JsonObject,
+  cx: ToolContext,
+  { arrived, isTimer, ...options }: CallOptions & { readonly arrived: Arrived | null; readonly isTimer: boolean },
+): Promise<ResumeOutcome> {
+  const bound = contract.effect === 'read' ? boundResult : boundEffect
+  const { resume } = contract.implementation
+  if (!resume) {
+    if (arrived) return { kind: 'settled', outcome: bound(contract, arrived.body) }
+    return isTimer ? { kind: 'settled', outcome: bound(contract, { waited: true }) } : { kind: 'silent' }
+  }
+  const ended = await within(contract, cx, options, (inner) => resume(input, inner, arrived))
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: bound(contract, ended.value) }
+  }
+  const declared = ended.kind === 'threw' ? declaredError(contract, ended.thrown) : null
+  if (ended.kind !== 'threw' || !declared || leavesOpen(declared.class)) return { kind: 'broken' }
   return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
 }
 

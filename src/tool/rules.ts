@@ -32,6 +32,7 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   resourceVersion: 'function',
   commit: 'function',
   probe: 'function',
+  resume: 'function',
 }
 const ROLES: ReadonlySet<string> = new Set(['identity', 'amount', 'content', 'selector'])
 /** A permission that is granted, never a pattern. */

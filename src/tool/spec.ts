@@ -1,4 +1,5 @@
 import type { BreakerLimits, EffectLevel, ParameterRole, Plan, ProbeOutcome, ToolContext, Waiver } from './contract.ts'
+import type { Arrived } from './later.ts'
 import type { InputOf, SchemaSource } from './standard.ts'
 import type { Taxonomy } from './taxonomy.ts'
 
@@ -35,4 +36,9 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly commit?: (input: InputOf<S>, cx: ToolContext) => unknown
   /** Asked by the key of the effect; the arguments come second because few providers need them. */
   readonly probe?: (cx: ToolContext, input: InputOf<S>) => ProbeOutcome | Promise<ProbeOutcome>
+  /**
+   * Asked when a wait that `run` or `commit` began with `later` is over: `arrived` is what was told, or null when the
+   * time was. Returns the result, or `later` again. It only looks: after a crash it is asked again.
+   */
+  readonly resume?: (input: InputOf<S>, cx: ToolContext, arrived: Arrived | null) => unknown
 }

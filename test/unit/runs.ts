@@ -86,6 +86,7 @@ export function aCall(position: number, with_: Partial<Call> = {}, what = `call 
     attempt: 0,
     startedMs: null,
     confirmation: null,
+    wait: null,
     outcome: null,
     ...with_,
   }
