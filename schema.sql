@@ -414,7 +414,7 @@ create table plimsoll.signal (
 alter table plimsoll.signal enable row level security;
 alter table plimsoll.signal force row level security;
 alter table plimsoll.signal owner to plimsoll_owner;
-create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/signal:'::text) || key) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/signal:'::text) || key) || '|'::text)) > 0));
+create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0));
 create policy tenant on plimsoll.signal for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select, update on table plimsoll.signal to plimsoll_step;
 grant select on table plimsoll.signal to plimsoll_app;
@@ -1067,8 +1067,8 @@ begin
       continue;
     end if;
     -- the signal names its waiters: their runs, and no others, are behind the wall now
-    wall := set_config('app.batch', (select '|' || string_agg(t.tenant || '/' || t.environment || '/' || x.id, '|') || '|'
-      from unnest(s.waiters) as x (id)), true);
+    wall := set_config('app.batch', coalesce((select '|' || string_agg(t.tenant || '/' || t.environment || '/' || x.id, '|') || '|'
+      from unnest(s.waiters) as x (id)), ''), true);
     update plimsoll.run r set version = r.version + 1,
       due_at = case when r.status = 'waiting_confirmation' and r.wait_reason <> 'unknown_effect' then now() else r.due_at end
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = any (s.waiters)

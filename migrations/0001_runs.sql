@@ -432,12 +432,14 @@ declare
   t record;
   tenant_key constant text := $$tenant_id = nullif(current_setting('app.tenant', true), '')
     and environment = nullif(current_setting('app.environment', true), '')$$;
-  batch_key constant text := $$strpos(current_setting('app.batch', true), '|' || tenant_id || '/' || environment || '/' || %I || '|') > 0$$;
+  batch_key constant text := $$strpos(current_setting('app.batch', true), '|' || tenant_id || '/' || environment || '/' || %s || '|') > 0$$;
 begin
   for t in select * from (values
     ('session', 'id'), ('run', 'id'), ('message', 'run_id'), ('effect', 'run_id'), ('confirmation', 'run_id'),
     ('ledger', 'run_id'), ('event', 'run_id'), ('delta', 'run_id'), ('idempotency', 'run_id'),
-    ('audit', 'run_id'), ('tombstone', null), ('signal', null)
+    ('audit', 'run_id'), ('tombstone', null),
+    -- no id holds a colon, so that no signal opens a run
+    ('signal', $$('signal:' || key)$$)
   ) as v(name, owner_key) loop
     execute format('alter table plimsoll.%I enable row level security', t.name);
     execute format('alter table plimsoll.%I force row level security', t.name);
@@ -448,11 +450,6 @@ begin
     end if;
   end loop;
 end $wall$;
-
--- who tells and who waits see the signals on the list of the call; no id holds a colon, so that none of them opens a run
-create policy batch on plimsoll.signal for all to plimsoll_step
-  using (strpos(current_setting('app.batch', true), '|' || tenant_id || '/' || environment || '/signal:' || key || '|') > 0)
-  with check (strpos(current_setting('app.batch', true), '|' || tenant_id || '/' || environment || '/signal:' || key || '|') > 0);
 
 -- claiming crosses tenants by nature: lease columns, and only of runs that somebody must look at
 create policy claimable on plimsoll.run for select to plimsoll_claim
