@@ -205,6 +205,8 @@ create table plimsoll.effect (
   result           bytea,
   result_hash      text,
   attempt          int not null default 0,
+  -- an operator wants it sent once more, under its key
+  again            boolean not null default false,
   -- what it waits for outside (T3), until when, and how often it has gone to wait
   wait_signal      text,
   wait_until       timestamptz,
@@ -480,7 +482,7 @@ grant update (status, wait_reason, phase, step, version, commits, event_seq, mes
   watermark_from, end_reason, ended_at) on plimsoll.run to plimsoll_step;
 -- the step role writes results and plans, it never reads them
 grant select (tenant_id, environment, run_id, step, position, status, approval, arguments_hash, level, attempt, wait_signal,
-  waits), update (status, outcome, wait_signal, wait_until, waits, error_code, result, result_hash, attempt, resource, resource_version, started_at, settled_at) on plimsoll.effect to plimsoll_step;
+  waits), update (status, outcome, again, wait_signal, wait_until, waits, error_code, result, result_hash, attempt, resource, resource_version, started_at, settled_at) on plimsoll.effect to plimsoll_step;
 grant select (tenant_id, environment, id, run_id, step, position, status, version, params_hash, expires_at, execute_by, confirmers,
   decided_by, resource_version), update (status, version, decided_by, decided_at, execute_by, consumed_at)
   on plimsoll.confirmation to plimsoll_step;

@@ -97,7 +97,7 @@ begin
     end if;
     if t.settled <> '[]' then
       update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
-        result = decode(s.result, 'base64'), result_hash = s.result_hash,
+        result = decode(s.result, 'base64'), result_hash = s.result_hash, again = s.status = 'started',
         settled_at = case when s.status = 'settled' then now() end
       from jsonb_to_recordset(t.settled) as s (position int, status text, outcome text, error_code text, result text,
         result_hash text)
@@ -206,7 +206,7 @@ begin
                     and c.resource_version is not distinct from t.resource_version)))))
     returning r.version into v;
     if found then
-      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1
+      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1, again = false
       where e.tenant_id = t.tenant and e.run_id = t.run and e.step = t.step and e.position = t.position;
       update plimsoll.confirmation c set status = 'consumed', consumed_at = now(), version = c.version + 1
       where c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation and c.status = 'approved';
@@ -605,7 +605,7 @@ begin
       select jsonb_agg(jsonb_build_object('step', e.step, 'position', e.position, 'callId', e.call_id, 'tool', e.tool,
         'toolVersion', e.tool_version, 'level', e.level, 'approval', e.approval, 'argumentsHash', e.arguments_hash,
         'fingerprint', e.fingerprint, 'key', e.idempotency_key, 'status', e.status, 'outcome', e.outcome,
-        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt,
+        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt, 'again', e.again,
         'startedMs', floor(extract(epoch from now() - e.started_at) * 1000)::int8,
         'wait', case when e.status = 'waiting' then jsonb_build_object('signal', e.wait_signal, 'count', e.waits,
           'leftMs', floor(extract(epoch from e.wait_until - now()) * 1000)::int8,

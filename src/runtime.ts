@@ -21,9 +21,10 @@ import { type Once, once, type OnceRequest, type Performed } from './request/ide
 import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Authorize } from './run/acting.ts'
 import type { Agent } from './run/agent.ts'
-import { cancelRun, type DecideRequest, decideConfirmation, resolveEffect } from './run/decide.shell.ts'
+import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
+import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
@@ -102,11 +103,7 @@ export interface Runtime {
   /** Effects of which nobody knows whether they happened. @throws Fault `permission_denied` for all but operators. */
   unknownEffects(actor: Actor, limit: number): ReturnType<EffectStore['unknown']>
   /** Says what became of one, and why that is known; the audit row is written with it. */
-  resolve(
-    actor: Actor,
-    at: Parameters<typeof resolveEffect>[2],
-    said: Parameters<typeof resolveEffect>[3],
-  ): Promise<Run>
+  resolve(actor: Actor, at: EffectPlace, said: Resolution): Promise<Run>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving'>): Promise<Worker>
 }

@@ -29,7 +29,7 @@ export async function startEffect(
   { again }: { again: boolean },
 ): Promise<Acted> {
   throwIfHandedBack(work.signal)
-  if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
+  if (call.attempt >= MOST_STARTS && !call.again) return unknown(work.run, call)
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
   // without a key a repeat comes only after a clear "not there"
@@ -133,9 +133,10 @@ async function isStale(parts: ActParts, work: Work, call: Call, contract: Contra
 export async function recoverEffect(parts: ActParts, work: Work, call: Call): Promise<Acted> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return unknown(work.run, call)
+  const over = work.run.cancel !== null || work.leftMs <= 0
+  if (call.again) return over ? unknown(work.run, call) : startEffect(parts, work, call, { again: true })
   if (contract.unknown === 'manual') return unknown(work.run, call)
   const keyed = contract.unknown === 'key'
-  const over = work.run.cancel !== null || work.leftMs <= 0
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: work.owned }

@@ -13,7 +13,8 @@ import { absorbDecision, absorbPlans } from './confirm.ts'
 import { endRun } from './end.ts'
 import { lieDown, park } from './park.ts'
 import type { Report } from './report.ts'
-import { absorbSettlements, absorbUnknown, resolveUnknown } from './settle.ts'
+import { absorbSettlements } from './settle.ts'
+import { absorbUnknown, leaveUnknown, resolveUnknown, retryUnknown } from './unknown.ts'
 import { absorbReservation } from './spend.ts'
 import { END_OF_CANCEL, END_REASONS, type EndReason } from './reasons.ts'
 import { isFinal, isOpenEffect, type Run } from './state.ts'
@@ -64,6 +65,10 @@ function moveWaiting(run: Run, report: Report): Moved | null {
       return run.wait === 'confirmation' ? supersede(run, report.position) : null
     case 'unknown_resolved':
       return resolveUnknown(run, report)
+    case 'unknown_retried':
+      return retryUnknown(run, report.position)
+    case 'unknown_left':
+      return leaveUnknown(run, report.position)
     case 'cancel_requested':
       return cancelIdle(run, report.cause)
     default:
@@ -106,6 +111,8 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'claimed':
     case 'plan_stale':
     case 'unknown_resolved':
+    case 'unknown_retried':
+    case 'unknown_left':
       return null
     default:
       return report satisfies never
@@ -131,7 +138,14 @@ function absorbStart(run: Run, position: number): Moved | null {
   const approved = call.approval === 'auto' || call.confirmation?.status === 'approved'
   if (call.status !== 'started' && !(call.status === 'intended' && approved)) return null
   const confirmation: typeof call.confirmation = call.confirmation && { ...call.confirmation, status: 'consumed' }
-  const started: typeof call = { ...call, status: 'started', attempt: call.attempt + 1, startedMs: 0, confirmation }
+  const started: typeof call = {
+    ...call,
+    status: 'started',
+    attempt: call.attempt + 1,
+    again: false,
+    startedMs: 0,
+    confirmation,
+  }
   const calls = run.calls.map((c) => (c === call ? started : c))
   return { run: { ...run, phase: 'tool_running', eventSeq: run.eventSeq + 1, calls }, writes: NOTHING }
 }

@@ -32,6 +32,7 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
     exposedName: asked.name,
     raw: asked.arguments,
     attempt: 0,
+    again: false,
     startedMs: null,
     confirmation: null,
     wait: null,

@@ -62,6 +62,9 @@ export type Report =
   /** The resource is not what it was when the plan was made: nobody can agree to this plan any more (J12). */
   | { readonly kind: 'plan_stale'; readonly position: number }
   | { readonly kind: 'unknown_resolved'; readonly position: number; readonly outcome: ToolOutcome }
+  /** An operator wants it sent once more under its key, or gives up finding out. */
+  | { readonly kind: 'unknown_retried'; readonly position: number }
+  | { readonly kind: 'unknown_left'; readonly position: number }
   | { readonly kind: 'cancel_requested'; readonly cause: CancelCause }
   | { readonly kind: 'lease_lost' }
   | { readonly kind: 'ended'; readonly reason: EndReason }

@@ -2,18 +2,17 @@
  * COMMIT B and its parts: what became of the calls of a step.
  *
  * I7   results merge in call order, whatever order the calls ended in
- * J4   what nobody can tell is `unknown`, parks the run and is never repeated with a new key
  * J13  each call has its own confirmation; a settled sibling is never run again
  */
 import { errorHash, isStop, pastOf, repeatsError } from './breaker.ts'
 import { endRun } from './end.ts'
 import { bill, joined } from './ledger.ts'
-import { lieDown, park } from './park.ts'
+import { lieDown } from './park.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report, Settlement, Waiting } from './report.ts'
 import { answerCalls, closing } from './said.ts'
 import { reserveNext } from './spend.ts'
-import { type Call, isOpenEffect, type PastCall, type Run } from './state.ts'
+import type { Call, PastCall, Run } from './state.ts'
 import { type Moved, type NewEvent, NOTHING, type SettledCall, type Writes } from './writes.ts'
 
 export function absorbSettlements(
@@ -152,36 +151,5 @@ function waitingEvent(run: Run, after: number, calls: readonly Call[]): NewEvent
     seq: run.eventSeq + after + 1,
     type: 'calls_waiting',
     body: { step: run.step, calls: calls.map((c) => ({ position: c.position, tool: c.tool })) },
-  }
-}
-
-export function absorbUnknown(run: Run, position: number): Moved | null {
-  const call = run.calls.find((c) => c.position === position)
-  if (!call || call.status === 'unknown' || !isOpenEffect(call)) return null
-  const told: NewEvent = {
-    seq: run.eventSeq + 1,
-    type: 'effect_unknown',
-    body: { step: run.step, position, tool: call.tool },
-  }
-  const calls = run.calls.map((c): Call => (c === call ? { ...c, status: 'unknown' } : c))
-  const writes: Writes = { ...NOTHING, settled: [{ position, status: 'unknown', outcome: null }], events: [told] }
-  return park({ ...run, calls, eventSeq: told.seq }, 'unknown_effect', null, writes)
-}
-
-/** An operator knows what happened: the outcome is stored, and the run goes on from it. */
-export function resolveUnknown(run: Run, report: Extract<Report, { kind: 'unknown_resolved' }>): Moved | null {
-  const { outcome, position } = report
-  const call = run.calls.find((c) => c.position === position)
-  if (run.wait !== 'unknown_effect' || call?.status !== 'unknown') return null
-  const happened = outcome.ok ? 'happened' : 'did_not_happen'
-  const told: NewEvent = {
-    seq: run.eventSeq + 1,
-    type: 'effect_resolved',
-    body: { step: run.step, position, outcome: happened },
-  }
-  const calls = run.calls.map((c): Call => (c === call ? { ...c, status: 'settled', outcome } : c))
-  return {
-    run: { ...run, status: 'queued', wait: null, calls, eventSeq: told.seq },
-    writes: { ...NOTHING, settled: [{ position, status: 'settled', outcome }], events: [told] },
   }
 }

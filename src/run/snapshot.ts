@@ -82,6 +82,7 @@ interface EffectRow {
   readonly status: Call['status']
   readonly errorCode: string | null
   readonly attempt: number
+  readonly again: boolean
   readonly startedMs: number | null
   /** Of a call that waits outside; `body` is what was told, when somebody has. */
   readonly wait: {
@@ -203,6 +204,7 @@ function readCall(
     retryByKey: contract?.unknown === 'key',
     status: e.status,
     attempt: e.attempt,
+    again: e.again,
     startedMs: e.startedMs,
     confirmation: asked
       ? { id: asked.id, status: statusNow(asked), leftMs: asked.leftMs, resourceVersion: asked.resourceVersion }

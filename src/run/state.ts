@@ -90,6 +90,8 @@ export interface Call {
   /** `waiting`: taken by the other side, which will tell later. */
   readonly status: 'intended' | 'started' | 'waiting' | 'settled' | 'unknown'
   readonly attempt: number
+  /** A person wants it sent once more, under its key. */
+  readonly again: boolean
   readonly startedMs: number | null
   readonly confirmation: CallConfirmation | null
   readonly wait: CallWait | null

@@ -32,7 +32,8 @@ export interface NewMessage {
 
 export interface SettledCall {
   readonly position: number
-  readonly status: 'settled' | 'unknown'
+  /** `started`: to be sent again. */
+  readonly status: 'settled' | 'unknown' | 'started'
   readonly outcome: ToolOutcome | null
 }
 

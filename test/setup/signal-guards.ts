@@ -68,7 +68,11 @@ export const TELL: readonly Guard[] = [
     expect(await runOf(store, key)).toMatchObject({ version: VERSION + 1, status: 'waiting_confirmation' })
   }),
   guard('a worker that is about to lie down is told by the version', async (store) => {
-    const { key, signal } = await seedWaiting(store, { status: 'running', wait_reason: null, worker_id: await seedWorker(store) })
+    const { key, signal } = await seedWaiting(store, {
+      status: 'running',
+      wait_reason: null,
+      worker_id: await seedWorker(store),
+    })
     await tell(store.db, [telling(key, signal)])
     const sleep = { to: 'waiting_confirmation', wait: 'external', due_ms: 60_000, effects: [], kind: null }
     expect(await commit(store.db, [transition(key, sleep)], { worker: key.worker })).toEqual([])

@@ -84,6 +84,7 @@ export function aCall(position: number, with_: Partial<Call> = {}, what = `call 
     retryByKey: false,
     status: 'intended',
     attempt: 0,
+    again: false,
     startedMs: null,
     confirmation: null,
     wait: null,

@@ -78,14 +78,15 @@ export function simulate(given: Partial<Run>, seconds: number, world: World, mos
   while (!isFinal(store.run.status)) {
     world.meanwhile(store, true)
     if (isFinal(store.run.status)) break
-    wakeUp(store)
+    wakeUp(store, world.chance)
+    if (isFinal(store.run.status)) break
     store.claim()
     drive()
   }
   return { store, modelCalls, actions }
 }
 
-function wakeUp(store: Store): void {
+function wakeUp(store: Store, chance: Chance): void {
   if (store.dueAt !== Number.POSITIVE_INFINITY) {
     store.now = Math.max(store.now, store.dueAt)
     return
@@ -95,7 +96,11 @@ function wakeUp(store: Store): void {
   const call = store.run.calls.find((c) => c.status === 'unknown')
   if (!call) throw new Error('nobody can resolve what is not unknown')
   const mine = store.load()
-  const resolved = step(mine, { kind: 'unknown_resolved', position: call.position, outcome: failed() })
+  const { position } = call
+  const retried = chance.yes(0.3) ? step(mine, { kind: 'unknown_retried', position }) : null
+  const left = chance.yes(0.2) ? step(mine, { kind: 'unknown_left', position }) : null
+  const said = [retried, left].find((one) => one && !('refused' in one))
+  const resolved = said ?? step(mine, { kind: 'unknown_resolved', position, outcome: failed() })
   if ('refused' in resolved) throw new Error('an unknown effect can be resolved')
   store.commit(mine, resolved)
 }
@@ -204,6 +209,9 @@ function resume(store: Store, world: World, run: Run, { call, isLast }: Resume):
 }
 
 function recover(store: Store, world: World, run: Run, call: Call): Acted {
+  if (call.again && (run.cancel || store.deadline <= store.now))
+    return { run, report: { kind: 'effect_unknown', position: call.position } }
+  if (call.again) return startEffect(store, world, run, call)
   const answer = world.probe(call)
   if (typeof answer === 'object') return { run, report: settles([call.position, answer]) }
   if (answer === 'cannot_tell') return { run, report: { kind: 'effect_unknown', position: call.position } }
