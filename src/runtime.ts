@@ -35,6 +35,7 @@ import { type Deltas, deltas } from './stream/deltas.shell.ts'
 import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
+import { type Egress, openEgress } from './tool/egress.shell.ts'
 
 export { HEARTBEAT_MS, LEASE_MS } from './run/worker.shell.ts'
 
@@ -48,6 +49,11 @@ export interface RuntimeOptions {
   readonly ids?: Ids
   readonly random?: Random
   readonly fault?: FaultHook
+  /**
+   * Origins of a developer's machine, such as `http://localhost:8080`, that calls may reach without TLS and on a loopback
+   * address, where their contract lists the host. Default: none.
+   */
+  readonly developmentOrigins?: readonly string[]
   /** Told of every run that a worker of this process has moved, after the commit. */
   readonly observe?: (run: Run) => void
 }
@@ -56,6 +62,8 @@ export interface Runtime {
   readonly db: Db
   readonly agents: ReadonlyMap<string, Agent>
   readonly hub: Hub
+  /** The way out: addresses of the public internet alone. */
+  readonly egress: Egress
   readonly sealer: Sealer
   readonly clock: Clock
   readonly ids: Ids
@@ -112,6 +120,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const ids = options.ids ?? systemIds
   const random = options.random ?? systemRandom
   const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
+  const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
   const confirmations = confirmationStore(db, sealer)
@@ -124,7 +133,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const spoken = deltas({ events, hub: listeners, clock })
   const reads = readsOf({ sessions, views: viewStore(db), confirmations })
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, agents }
+  const outside = { runs, confirmations, sealer, ids, clock, egress, agents }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const wake = () => {
     for (const worker of workers) worker.wake()
@@ -134,6 +143,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     db,
     agents,
     hub: listeners,
+    egress,
     sealer,
     clock,
     ids,
@@ -193,6 +203,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           effects,
           sealer,
           clock,
+          egress,
           ids,
           random,
           fault: options.fault ?? noFaults,
