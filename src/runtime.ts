@@ -7,6 +7,11 @@ import { plainSealer, type Sealer } from './db/seal.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
+import { endpointStore } from './journal/endpoint.store.ts'
+import { type Endpoints, endpointsOf } from './journal/endpoints.shell.ts'
+import { outboxStore } from './journal/outbox.store.ts'
+import { startRelay } from './journal/relay.shell.ts'
+import type { Sink } from './journal/sink.ts'
 import type { Clock } from './kernel/clock.ts'
 import { type FaultHook, noFaults } from './kernel/faultpoint.ts'
 import { Fault, type FaultCode } from './kernel/fault.ts'
@@ -54,6 +59,8 @@ export interface RuntimeOptions {
    * address, where their contract lists the host. Default: none.
    */
   readonly developmentOrigins?: readonly string[]
+  /** Places of the program that hear of every event, at least once and in the order of each run: `redisStream(…)`. */
+  readonly sinks?: readonly Sink[]
   /** Told of every run that a worker of this process has moved, after the commit. */
   readonly observe?: (run: Run) => void
 }
@@ -74,6 +81,8 @@ export interface Runtime {
   readonly credentials: CredentialStore
   readonly events: EventStore
   readonly deltas: Deltas
+  /** Webhooks of a tenant, for its operators. */
+  readonly endpoints: Endpoints
   /** What a caller may look at. */
   readonly reads: Reads
   /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
@@ -110,7 +119,7 @@ export interface Runtime {
     said: Parameters<typeof resolveEffect>[3],
   ): Promise<Run>
   /** Starts a worker in this process. */
-  work(options?: Omit<WorkerOptions, 'db' | 'driving'>): Promise<Worker>
+  work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
 
 export function createRuntime(options: RuntimeOptions): Runtime {
@@ -132,6 +141,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const events = eventStore(db, sealer)
   const spoken = deltas({ events, hub: listeners, clock })
   const reads = readsOf({ sessions, views: viewStore(db), confirmations })
+  const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
+  const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, confirmations, sealer, ids, clock, egress, agents }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
@@ -154,6 +165,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     credentials,
     events,
     deltas: spoken,
+    endpoints,
     reads,
     door: (secret) => openDoor({ credentials, clock, random }, secret),
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
@@ -194,9 +206,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return done
     },
     async work(how = {}) {
+      const fault = options.fault ?? noFaults
+      const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
       const worker = await startWorker({
         ...how,
         db,
+        beside: (id, everyMs) => startRelay({ ...relaying, fault, onError }, id, everyMs),
         driving: {
           agents,
           runs,
@@ -206,7 +221,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           egress,
           ids,
           random,
-          fault: options.fault ?? noFaults,
+          fault,
           authorize: options.authorize ?? (() => true),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
@@ -226,4 +241,15 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return { ...worker, stop: () => worker.stop().finally(() => workers.delete(worker)) }
     },
   }
+}
+
+// a relay that fails in silence looks like one that has nothing to do
+const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))
+
+/** @throws Fault `invalid_definition` for names that the store could not keep apart */
+function sinksOf(sinks: readonly Sink[]): readonly Sink[] {
+  const names = new Set(sinks.map((sink) => sink.name))
+  if (names.size < sinks.length || ![...names].every((name) => /^(?!whk_)[a-z0-9_]{1,40}$/.test(name)))
+    throw new Fault('invalid_definition', 'Each sink has a name of its own, of a-z, 0-9 and _, at most 40.')
+  return sinks
 }

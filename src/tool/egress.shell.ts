@@ -25,6 +25,8 @@ export interface EgressLimits {
 }
 
 export interface Egress {
+  /** Whether a call to this URL could be made at all. @throws Fault `egress_refused`. Names are resolved at the call. */
+  check(url: string): void
   /**
    * A `fetch` for these hosts. @throws Fault `egress_refused` before anything is sent, `egress_failed` when the host
    * fails, sends too much or takes too long; the caller's own reason when its signal aborts.
@@ -106,6 +108,11 @@ export function openEgress(options: EgressOptions): Egress {
   }
 
   return {
+    check(url) {
+      const hosts = URL.canParse(url) ? [new URL(url).host] : []
+      const admitted = admit(url, { hosts, local })
+      if (!admitted.ok) throw refused(admitted.reason)
+    },
     fetch: ({ hosts, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, redirects = MOST_REDIRECTS }) =>
       async function fetch(input, init) {
         const rules = { hosts, local }
