@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
-import type { Contract, ToolContext } from '../tool/contract.ts'
+import type { CallContext, Contract } from '../tool/contract.ts'
 import type { ActParts, Work } from './acting.ts'
 import { throwIfHandedBack } from './handback.ts'
 import type { PlannedCall, Report, Settlement, Waiting } from './report.ts'
@@ -92,12 +92,16 @@ export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as
 export const withinRun = (ms: number, leftMs: number): number => Math.max(0, Math.min(ms, Math.ceil(leftMs)))
 
 /** K1: no call has more time than its run. */
-export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOptions & { readonly timeoutMs: number } => ({
+export const limitsOf = (
+  parts: Pick<ActParts, 'clock' | 'egress'>,
+  work: Work,
+): CallOptions & { readonly timeoutMs: number } => ({
   clock: parts.clock,
+  egress: parts.egress,
   timeoutMs: Math.max(1, Math.floor(work.leftMs)),
 })
 
-export const contextOf = (work: Work, call: Call): ToolContext => ({
+export const contextOf = (work: Work, call: Call): CallContext => ({
   actor: work.actor,
   runId: work.run.key.run,
   step: work.run.step,

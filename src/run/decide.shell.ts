@@ -17,6 +17,7 @@ import { inputOf } from './calls.shell.ts'
 import { step } from './machine.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Report } from './report.ts'
+import type { Egress } from '../tool/egress.shell.ts'
 import type { AuditEntry, RunStore } from './run.store.ts'
 import { readSnapshot } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
@@ -27,6 +28,7 @@ export interface Deciding {
   readonly sealer: Sealer
   readonly ids: Ids
   readonly clock: Clock
+  readonly egress: Egress
   readonly agents: ReadonlyMap<string, Agent>
 }
 
@@ -132,7 +134,7 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
     effectKey: call.key,
     signal: new AbortController().signal,
   }
-  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock })
+  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress })
   if (!now.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return

@@ -140,7 +140,7 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: work.owned }
-    const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock })
+    const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress })
     throwIfHandedBack(work.owned)
     if (answer.happened === true) return settled(work.run, call, answer.outcome)
     if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)

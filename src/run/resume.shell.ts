@@ -49,7 +49,7 @@ const ask = (parts: ActParts, work: Work, contract: Contract, call: Call): Promi
 async function askByKey(parts: ActParts, work: Work, contract: Contract, call: Call): Promise<Acted> {
   if (call.level === 'read' || !contract.implementation.probe) return openEnd(work, call, 'wait_expired')
   const cx = { ...contextOf(work, call), signal: work.owned }
-  const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock })
+  const answer = await callProbe(contract, inputOf(call), cx, parts)
   throwIfHandedBack(work.owned)
   if (answer.happened === true) return settled(work.run, call, answer.outcome)
   // it was taken once, so "not there" is no proof that it will not happen yet

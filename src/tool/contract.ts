@@ -28,7 +28,12 @@ export interface ToolContext {
   readonly effectKey: string
   /** Aborts when the run is canceled or the call's time is over. */
   readonly signal: AbortSignal
+  /** A `fetch` that reaches the `hosts` of the contract and nothing else, and ends with `signal` (I10). */
+  readonly fetch: typeof globalThis.fetch
 }
+
+/** What a caller of the gateway says about a call; the gateway adds the way out. */
+export type CallContext = Omit<ToolContext, 'fetch'>
 
 /** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
 export interface Plan {
@@ -87,6 +92,8 @@ export interface Contract {
   readonly effect: EffectLevel
   readonly approval: 'auto' | 'confirm'
   readonly permission: string
+  /** Where `cx.fetch` may go: `api.vendor.example`, `*.vendor.example`; none by default (I10). */
+  readonly hosts: readonly string[]
   readonly timeoutMs: number
   /** `key`: the provider deduplicates by our key; `probe`: it can be asked; `manual`: an operator decides. */
   readonly unknown: 'key' | 'probe' | 'manual'

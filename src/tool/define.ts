@@ -59,6 +59,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     effect: spec.effect,
     approval: spec.approval ?? (spec.effect === 'read' ? ('auto' as const) : ('confirm' as const)),
     permission: spec.permission ?? name,
+    hosts: Object.freeze([...new Set(spec.hosts)].sort()),
     timeoutMs: spec.timeoutMs ?? TOOL_DEFAULTS.timeoutMs,
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,

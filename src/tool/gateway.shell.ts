@@ -10,7 +10,8 @@ import type { Clock } from '../kernel/clock.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
-import type { Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import type { CallContext, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import type { Egress, Fetch } from './egress.shell.ts'
 import { type Arrived, type Later, laterOf } from './later.ts'
 import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
 import { leavesOpen } from './taxonomy.ts'
@@ -18,6 +19,8 @@ import { declaredError } from './toolerror.ts'
 
 export interface CallOptions {
   readonly clock: Clock
+  /** The way out of every call. */
+  readonly egress: Egress
   /** Shorter than the contract's when the run has less time left. */
   readonly timeoutMs?: number
   /** The restricted log: the only reader of what was thrown. */
@@ -48,7 +51,7 @@ export type ProbeResult =
 export async function callRead(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<ToolOutcome | { readonly later: Later }> {
   const { run } = contract.implementation
@@ -65,7 +68,7 @@ export async function callRead(
 export async function callPlan(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<PlanOutcome> {
   const { plan, resourceVersion } = contract.implementation
@@ -89,7 +92,7 @@ export async function callPlan(
 export async function callResourceVersion(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<
   { readonly ok: true; readonly version: string | null } | { readonly ok: false; readonly error: ErrorEnvelope }
@@ -105,7 +108,7 @@ export async function callResourceVersion(
 export async function callCommit(
   contract: Contract,
   permit: Permit,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<CommitOutcome> {
   const { commit } = contract.implementation
@@ -129,7 +132,7 @@ export async function callCommit(
 export async function callResume(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   { arrived, isTimer, ...options }: CallOptions & { readonly arrived: Arrived | null; readonly isTimer: boolean },
 ): Promise<ResumeOutcome> {
   const bound = contract.effect === 'read' ? boundResult : boundEffect
@@ -152,7 +155,7 @@ export async function callResume(
 export async function callProbe(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<ProbeResult> {
   const { probe } = contract.implementation
@@ -171,7 +174,7 @@ const interrupted = (kind: 'timeout' | 'aborted'): ErrorEnvelope =>
   envelope(kind === 'timeout' ? 'tool_timeout' : 'canceled')
 
 /** The input in the permit's own bytes, or null when the permit is for another call. */
-function permittedInput(contract: Contract, permit: Permit, cx: ToolContext): JsonObject | null {
+function permittedInput(contract: Contract, permit: Permit, cx: CallContext): JsonObject | null {
   const { name: tool, version } = contract
   const hash = hashArguments({ tool, version, tenant: cx.actor.tenant, text: permit.canonical })
   const same =
@@ -205,7 +208,7 @@ type Ended =
 /** Runs `work` until it ends, its time is over or the run's signal aborts; the first of them counts. */
 function within(
   contract: Contract,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
   work: (cx: ToolContext) => unknown,
 ): Promise<Ended> {
@@ -230,8 +233,16 @@ function within(
       leave({ kind: 'timeout' }, new DOMException('The time of the call is over.', 'TimeoutError')),
     )
     cx.signal.addEventListener('abort', stop)
-    void settle(() => work({ ...cx, signal: inner.signal })).then(end)
+    const fetch = reaching(contract, options.egress, inner.signal)
+    void settle(() => work({ ...cx, signal: inner.signal, fetch })).then(end)
   })
+}
+
+/** The way out of one call: the hosts of its contract, the time of its call, and nothing after its end. */
+function reaching({ hosts, timeoutMs }: Contract, egress: Egress, signal: AbortSignal): Fetch {
+  const fetch = egress.fetch({ hosts, timeoutMs })
+  return (input, init) =>
+    fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal })
 }
 
 /** Never rejects, whether the implementation throws at once, later, or after everybody has gone. */

@@ -16,6 +16,8 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly approval?: 'auto' | 'confirm'
   /** Default: the name. */
   readonly permission?: string
+  /** Where `cx.fetch` may go: `api.vendor.example` or `*.vendor.example`, either with a `:port`. Default: nowhere. */
+  readonly hosts?: readonly string[]
   /** Default 10 seconds. */
   readonly timeoutMs?: number
   /** Default `probe` when there is one; otherwise it must be said. */

@@ -333,8 +333,11 @@ export async function submit(db: Db, rows: readonly ReturnType<typeof submission
 export const TENANT_TABLES = [
   'audit',
   'confirmation',
+  'delivery',
+  'delivery_attempt',
   'delta',
   'effect',
+  'endpoint',
   'event',
   'idempotency',
   'ledger',
