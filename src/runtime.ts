@@ -35,6 +35,7 @@ import { type Deltas, deltas } from './stream/deltas.shell.ts'
 import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
+import { rateStore } from './tool/rate.store.ts'
 
 export { HEARTBEAT_MS, LEASE_MS } from './run/worker.shell.ts'
 
@@ -114,6 +115,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
+  const rates = rateStore(db)
   const confirmations = confirmationStore(db, sealer)
   const workers = new Set<Worker>()
   const listeners = hub()
@@ -191,6 +193,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           agents,
           runs,
           effects,
+          rates,
           sealer,
           clock,
           ids,

@@ -108,6 +108,7 @@ export const FAULTS = {
   unknown_tool: row('not_found', 'replan', 'model', 404, EXIT.notFound, 'There is no tool of this name.', 'Use one of the offered tools.'),
   tool_failed: row('unclassified', 'replan', 'model', 502, EXIT.failure, 'The tool failed.', 'Try another way or tell the user.'),
   tool_timeout: row('transient', 'replan', 'model', 504, EXIT.timeout, 'The tool did not answer in time.', 'Try later or another way.'),
+  rate_limited: row('rate_limited', 'retry', 'model', 429, EXIT.unavailable, 'The tool was called as often as its contract allows.', 'Try again later, or choose another way.'),
   result_not_serialisable: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool cannot be stored as JSON.', 'Return plain JSON values from the tool.'),
   result_invalid: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool does not match its contract.', 'Try another way or tell the user.'),
   unknown_outcome: row('unknown_outcome', 'stop', 'user', 409, EXIT.unknown, 'It is not known whether the action happened.', 'An operator resolves it; it is not repeated.'),

@@ -8,6 +8,7 @@ import type { Ids } from '../kernel/ids.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { ModelPart } from '../model/port.ts'
+import type { RateStore } from '../tool/rate.store.ts'
 import type { Agent } from './agent.ts'
 import type { Report } from './report.ts'
 import type { RunStore } from './run.store.ts'
@@ -23,6 +24,7 @@ export type Authorize = (
 export interface Acting {
   readonly runs: RunStore
   readonly effects: EffectStore
+  readonly rates: RateStore
   readonly sealer: Sealer
   readonly clock: Clock
   readonly ids: Ids

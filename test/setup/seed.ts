@@ -321,6 +321,7 @@ export const TENANT_TABLES = [
   'run',
   'session',
   'tombstone',
+  'tool_calls',
 ] as const
 
 /** Every row of every tenant, as one hash per table: what a refusal must leave as it was. */

@@ -31,6 +31,7 @@ export async function seedEverything(store: TestStore): Promise<void> {
     const act = { actor_kind: 'end_user', actor: 'ann', action: 'x', target: 'x', outcome: 'x' }
     await insert(store, 'audit', { ...ofRun, id: unique('aud'), ...act })
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
+    await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
 
@@ -47,6 +48,7 @@ const FORGED: Readonly<Record<string, string>> = {
     values ($1, $2, 'forged', 1, 1, 1, 1, '')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+  tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,
 }
 
 const none = { tenant: '', environment: '' }
