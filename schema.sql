@@ -545,6 +545,20 @@ alter table plimsoll.tombstone owner to plimsoll_owner;
 create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant select on table plimsoll.tombstone to plimsoll_app;
 
+create table plimsoll.tool_calls (
+  tenant_id text not null,
+  environment text not null,
+  tool text not null,
+  starts timestamp with time zone[] not null,
+  constraint tool_calls_pkey PRIMARY KEY (tenant_id, environment, tool)
+);
+alter table plimsoll.tool_calls enable row level security;
+alter table plimsoll.tool_calls force row level security;
+alter table plimsoll.tool_calls owner to plimsoll_owner;
+create policy tenant on plimsoll.tool_calls for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.tool_calls to plimsoll_app;
+grant update (starts) on table plimsoll.tool_calls to plimsoll_app;
+
 create table plimsoll.worker (
   id text not null,
   host text not null,

@@ -43,6 +43,7 @@ import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
 import { type Egress, openEgress } from './tool/egress.shell.ts'
+import { rateStore } from './tool/rate.store.ts'
 
 export { HEARTBEAT_MS, LEASE_MS } from './run/worker.shell.ts'
 
@@ -135,6 +136,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
+  const rates = rateStore(db)
   const confirmations = confirmationStore(db, sealer)
   const workers = new Set<Worker>()
   const listeners = hub()
@@ -223,6 +225,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           agents,
           runs,
           effects,
+          rates,
           sealer,
           clock,
           egress,

@@ -2,8 +2,9 @@
 import type { Clock } from '../kernel/clock.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
-import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
-import type { CallContext, Contract } from '../tool/contract.ts'
+import { callAuthorize, type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
+import type { CallContext, Contract, ToolOutcome } from '../tool/contract.ts'
+import { envelope } from '../tool/outcome.ts'
 import type { ActParts, Work } from './acting.ts'
 import { throwIfHandedBack } from './handback.ts'
 import type { PlannedCall, Report, Settlement, Waiting } from './report.ts'
@@ -38,12 +39,23 @@ export async function runReads(
 async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<typeof callRead> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
-  return callRead(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
+  const limited = await rateLimited(parts, work, contract)
+  if (limited) return limited
+  return callRead(contract, inputOf(call), contextOf(work, call), { ...limitsOf(parts, work), random: parts.random })
+}
+
+/** One start is counted, or nothing starts. Tools without a rate ask nobody. */
+export async function rateLimited(parts: ActParts, work: Work, contract: Contract): Promise<ToolOutcome | null> {
+  if (!contract.rate) return null
+  const answer = await parts.rates.take(scopeOf(work.actor), contract.name, contract.rate)
+  if (answer.taken) return null
+  const hint = `Try again in ${Math.ceil(answer.waitMs / 1000)} s, or choose another way.`
+  return { ok: false, error: envelope('rate_limited', hint) }
 }
 
 /**
- * The contract, if it is still the one that was judged and this actor may still use it. An authoriser that fails, or does
- * not answer in the time of the call, refuses.
+ * The contract, if it is still the one that was judged, and this actor may still use it and may do this with this object.
+ * An authoriser that fails, or does not answer in the time of the call, refuses.
  */
 export async function allowed(
   parts: ActParts,
@@ -52,7 +64,9 @@ export async function allowed(
 ): Promise<Contract | 'unknown_tool' | 'permission_denied' | 'not_started'> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return 'unknown_tool'
-  const yes = await authorized(parts, work, contract)
+  const yes =
+    (await authorized(parts, work, contract)) &&
+    (await callAuthorize(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work)))
   throwIfHandedBack(work.signal)
   if (work.signal.aborted) return 'not_started'
   return yes ? contract : 'permission_denied'

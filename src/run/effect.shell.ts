@@ -12,7 +12,7 @@ import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shel
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { Waiting } from './report.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { allowed, contextOf, inputOf, limitsOf, withinRun } from './calls.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf, rateLimited, withinRun } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
@@ -42,6 +42,9 @@ export async function startEffect(
   throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
+  // a repeat under the same key is the same start
+  const limited = again ? null : await rateLimited(parts, work, contract)
+  if (limited) return settled(work.run, call, limited)
 
   const asked = parts.clock.monotonic()
   const started = await start(parts, work, call, again)

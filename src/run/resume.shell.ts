@@ -41,6 +41,7 @@ const ask = (parts: ActParts, work: Work, contract: Contract, call: Call): Promi
     { ...contextOf(work, call), signal: work.owned },
     {
       clock: parts.clock,
+      egress: parts.egress,
       arrived: call.wait?.arrived ?? null,
       isTimer: call.wait?.signal === null,
     },

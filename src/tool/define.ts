@@ -64,6 +64,8 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
     maxResultBytes: spec.maxResultBytes ?? TOOL_DEFAULTS.maxResultBytes,
+    rate: spec.rate ? Object.freeze({ ...spec.rate }) : null,
+    attempts: typeof spec.retry === 'object' ? spec.retry.attempts : 1,
     breaker: Object.freeze({ ...TOOL_DEFAULTS.breaker, ...spec.breaker }),
     params: Object.freeze({ ...spec.params }),
     errors: taxonomy.errors,
@@ -92,6 +94,7 @@ function splitVersion(nameAtVersion: string): { name: string; version: number } 
 
 /** The input was checked against the schema that gave the type, so the two agree. */
 function implementationOf<S extends SchemaSource>({
+  authorize,
   run,
   plan,
   resourceVersion,
@@ -101,6 +104,7 @@ function implementationOf<S extends SchemaSource>({
 }: ToolSpec<S>): Implementation {
   const typed = (input: JsonObject) => input as InputOf<S>
   return Object.freeze({
+    ...(authorize && { authorize: (input: JsonObject, cx: ToolContext) => authorize(typed(input), cx) }),
     ...(run && { run: (input: JsonObject, cx: ToolContext) => run(typed(input), cx) }),
     ...(plan && { plan: (input: JsonObject, cx: ToolContext) => plan(typed(input), cx) }),
     ...(resourceVersion && {

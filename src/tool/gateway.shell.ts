@@ -7,6 +7,7 @@
  */
 import { hashArguments } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Random } from '../kernel/random.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
@@ -14,6 +15,7 @@ import type { CallContext, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutco
 import type { Egress, Fetch } from './egress.shell.ts'
 import { type Arrived, type Later, laterOf } from './later.ts'
 import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
+import { retryWait } from './retry.ts'
 import { leavesOpen } from './taxonomy.ts'
 import { declaredError } from './toolerror.ts'
 
@@ -21,6 +23,8 @@ export interface CallOptions {
   readonly clock: Clock
   /** The way out of every call. */
   readonly egress: Egress
+  /** For the jitter between attempts of a read; without it each waits for the longest time. */
+  readonly random?: Random
   /** Shorter than the contract's when the run has less time left. */
   readonly timeoutMs?: number
   /** The restricted log: the only reader of what was thrown. */
@@ -48,6 +52,19 @@ export type ProbeResult =
   | { readonly happened: false }
   | { readonly happened: 'unknown' }
 
+/** Whether the contract lets this actor do this with this object. Anything but `true`, in time, is a no (I3). */
+export async function callAuthorize(
+  contract: Contract,
+  input: JsonObject,
+  cx: CallContext,
+  options: CallOptions,
+): Promise<boolean> {
+  const { authorize } = contract.implementation
+  if (!authorize) return true
+  const ended = await within(contract, cx, options, (inner) => authorize(input, inner))
+  return ended.kind === 'returned' && ended.value === true
+}
+
 export async function callRead(
   contract: Contract,
   input: JsonObject,
@@ -56,7 +73,9 @@ export async function callRead(
 ): Promise<ToolOutcome | { readonly later: Later }> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
-  const ended = await within(contract, cx, options, (inner) => run(input, inner))
+  const ended = await within(contract, cx, options, (inner) =>
+    contract.attempts === 1 ? run(input, inner) : repeatedly(contract, inner, options, () => run(input, inner)),
+  )
   if (ended.kind === 'returned') {
     const wait = laterOf(ended.value)
     return wait ? { later: wait } : boundResult(contract, ended.value)
@@ -197,6 +216,26 @@ function isPlan(value: Json): value is Plan & JsonObject {
     typeof plan.summary === 'string' &&
     OPTIONAL_TEXTS.every((part) => ['string', 'undefined'].includes(typeof plan[part]))
   )
+}
+
+/** The attempts of one read, in the time of one call. */
+async function repeatedly(
+  contract: Contract,
+  { signal }: ToolContext,
+  { clock, random, timeoutMs = contract.timeoutMs }: CallOptions,
+  attempt: () => unknown,
+): Promise<unknown> {
+  const until = clock.monotonic() + Math.min(timeoutMs, contract.timeoutMs)
+  for (let failed = 1; ; failed++) {
+    try {
+      return await attempt()
+    } catch (thrown) {
+      const leftMs = until - clock.monotonic()
+      const wait = retryWait(contract, { thrown, failed, leftMs, fraction: random?.fraction() ?? 1 })
+      if (wait === null || signal.aborted) throw thrown
+      await clock.sleep(wait, signal)
+    }
+  }
 }
 
 type Ended =

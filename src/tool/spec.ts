@@ -1,4 +1,13 @@
-import type { BreakerLimits, EffectLevel, ParameterRole, Plan, ProbeOutcome, ToolContext, Waiver } from './contract.ts'
+import type {
+  BreakerLimits,
+  EffectLevel,
+  ParameterRole,
+  Plan,
+  ProbeOutcome,
+  Rate,
+  ToolContext,
+  Waiver,
+} from './contract.ts'
 import type { Arrived } from './later.ts'
 import type { InputOf, SchemaSource } from './standard.ts'
 import type { Taxonomy } from './taxonomy.ts'
@@ -26,12 +35,18 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly confirmationMs?: number
   /** Default 64 kB. */
   readonly maxResultBytes?: number
+  /** Default: none. A call beyond it is `rate_limited`, before anything starts. */
+  readonly rate?: Rate
+  /** Reads only: tried again within `timeoutMs` when the thrown error is declared with the reaction `retry`. Default `none`. */
+  readonly retry?: 'none' | { readonly attempts: number }
   readonly breaker?: Partial<BreakerLimits>
   readonly errors?: Taxonomy
   readonly ends?: 'handed_over'
   /** Why a name that sounds irreversible is not. */
   readonly acknowledge?: string
   readonly waiver?: Waiver
+  /** Anything but `true`, in time, refuses. */
+  readonly authorize?: (input: InputOf<S>, cx: ToolContext) => boolean | Promise<boolean>
   readonly run?: (input: InputOf<S>, cx: ToolContext) => unknown
   readonly plan?: (input: InputOf<S>, cx: ToolContext) => Plan | Promise<Plan>
   readonly resourceVersion?: (input: InputOf<S>, cx: ToolContext) => string | Promise<string>

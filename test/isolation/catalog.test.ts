@@ -27,6 +27,8 @@ const APP_WRITES = [
   'idempotency insert',
   'idempotency update (created_at, response, run_id, status)',
   'tenant insert',
+  'tool_calls insert',
+  'tool_calls update (starts)',
   'worker delete',
   'worker insert',
   'worker update',

@@ -346,6 +346,7 @@ export const TENANT_TABLES = [
   'session',
   'signal',
   'tombstone',
+  'tool_calls',
 ] as const
 
 /** Every row of every tenant, as one hash per table: what a refusal must leave as it was. */

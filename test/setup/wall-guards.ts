@@ -36,6 +36,7 @@ export async function seedEverything(store: TestStore): Promise<void> {
     const tried = { endpoint_id: endpoint, seq: 1, epoch: 1, outcome: 'delivered', millis: 1 }
     await insert(store, 'delivery_attempt', { ...ofRun, ...tried })
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
+    await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
 
@@ -56,6 +57,7 @@ const FORGED: Readonly<Record<string, string>> = {
   endpoint: `insert into plimsoll.endpoint (tenant_id, environment, id, url, secret) values ($1, $2, 'forged', '', '')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+  tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,
 }
 
 const none = { tenant: '', environment: '' }
