@@ -24,7 +24,6 @@ create domain plimsoll.delivery_outcome as text CHECK ((VALUE = ANY (ARRAY['deli
 create domain plimsoll.effect_kind as text CHECK ((VALUE = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text])));
 create domain plimsoll.effect_level as text CHECK ((VALUE = ANY (ARRAY['read'::text, 'write'::text, 'irreversible'::text])));
 create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intended'::text, 'started'::text, 'waiting'::text, 'settled'::text, 'unknown'::text])));
-create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intended'::text, 'started'::text, 'settled'::text, 'unknown'::text])));
 create domain plimsoll.endpoint_state as text CHECK ((VALUE = ANY (ARRAY['enabled'::text, 'disabled'::text])));
 create domain plimsoll.ledger_kind as text CHECK ((VALUE = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text])));
 create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])));
@@ -511,6 +510,7 @@ create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(c
 create policy tenant on plimsoll.signal for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select, update on table plimsoll.signal to plimsoll_step;
 grant select on table plimsoll.signal to plimsoll_app;
+
 create table plimsoll.sink (
   name text not null,
   starts_at timestamp with time zone not null default now(),

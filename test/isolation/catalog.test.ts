@@ -215,6 +215,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('start', 'step'),
       row('step', 'step'),
       row('submit', 'step'),
+      row('tell', 'step'),
     ])
   })
 
