@@ -426,6 +426,7 @@ create table plimsoll.run (
   attempts integer not null default 0,
   due_at timestamp with time zone not null default now(),
   progress_at timestamp with time zone,
+  followed_until timestamp with time zone,
   deadline_at timestamp with time zone not null,
   max_steps integer not null,
   max_tool_calls integer not null,
@@ -456,7 +457,9 @@ alter table plimsoll.run owner to plimsoll_owner;
 CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, branch, generation) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text]));
 CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE ((status)::text = 'running'::text);
 CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
+CREATE INDEX run_followed ON plimsoll.run USING btree (followed_until) WHERE ((followed_until IS NOT NULL) AND ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
 CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
+create policy abandon on plimsoll.run for update to plimsoll_claim using ((((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])) AND (cancel_cause IS NULL) AND (followed_until < now()))) with check (((cancel_cause)::text = 'disconnect'::text));
 create policy batch on plimsoll.run for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0));
 create policy claim on plimsoll.run for update to plimsoll_claim using (((((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR (((status)::text = 'running'::text) AND (NOT (EXISTS ( SELECT
    FROM plimsoll.worker w
@@ -465,9 +468,9 @@ create policy claimable on plimsoll.run for select to plimsoll_claim using (((st
 create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
-grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
-grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
-grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
+grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
 create table plimsoll.session (
   tenant_id text not null,
@@ -574,6 +577,53 @@ grant select on table plimsoll.worker to plimsoll_relay;
 grant select on table plimsoll.worker to plimsoll_step;
 
 -- functions
+
+CREATE OR REPLACE FUNCTION plimsoll.abandon(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  taken int;
+begin
+  with left_alone as materialized (
+    select q.tenant_id, q.id from plimsoll.run q
+    where q.followed_until < now() and q.status in ('queued', 'running', 'waiting_confirmation') and q.cancel_cause is null
+    for update skip locked
+    limit p_limit
+  )
+  update plimsoll.run r set cancel_cause = 'disconnect', version = r.version + 1,
+    due_at = case when r.status = 'running' or r.wait_reason = 'unknown_effect' then r.due_at else now() end
+  from left_alone x where r.tenant_id = x.tenant_id and r.id = x.id;
+  get diagnostics taken = row_count;
+  return taken;
+end $function$;
+alter function plimsoll.abandon(integer) owner to plimsoll_claim;
+grant execute on function plimsoll.abandon(integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.attend(p_tenant text, p_environment text, p_run text, p_ms bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  wall text;
+  found_rows int;
+begin
+  wall := set_config('app.batch', '|' || p_tenant || '/' || p_environment || '/' || p_run || '|', true);
+  update plimsoll.run r set followed_until = greatest(r.followed_until, now() + p_ms * interval '1 millisecond')
+  where r.tenant_id = p_tenant and r.environment = p_environment and r.id = p_run
+    and r.status in ('queued', 'running', 'waiting_confirmation');
+  get diagnostics found_rows = row_count;
+  wall := set_config('app.batch', '', true);
+  return found_rows;
+end $function$;
+alter function plimsoll.attend(text,text,text,bigint) owner to plimsoll_step;
+grant execute on function plimsoll.attend(text,text,text,bigint) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.cancel(p jsonb, p_keys text[])
  RETURNS TABLE(n integer, version bigint)

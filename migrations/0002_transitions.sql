@@ -450,6 +450,26 @@ begin
   wall := set_config('app.batch', '', true);
 end $f$;
 
+-- Somebody follows the run, for as long as this says (K2). No version: who looks on moves nothing.
+create function plimsoll.attend(p_tenant text, p_environment text, p_run text, p_ms int8)
+returns int
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $f$
+declare
+  wall text;
+  found_rows int;
+begin
+  wall := set_config('app.batch', '|' || p_tenant || '/' || p_environment || '/' || p_run || '|', true);
+  update plimsoll.run r set followed_until = greatest(r.followed_until, now() + p_ms * interval '1 millisecond')
+  where r.tenant_id = p_tenant and r.environment = p_environment and r.id = p_run
+    and r.status in ('queued', 'running', 'waiting_confirmation');
+  get diagnostics found_rows = row_count;
+  wall := set_config('app.batch', '', true);
+  return found_rows;
+end $f$;
+
 -- A conversation before its first message.
 create function plimsoll.open_session(p jsonb, p_keys text[])
 returns table (n int)
@@ -576,6 +596,29 @@ begin
   return taken;
 end $f$;
 
+-- Nobody follows them any more, and their agents say that this is their end (K2): the mark, and somebody looks.
+create function plimsoll.abandon(p_limit int)
+returns int
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $f$
+declare
+  taken int;
+begin
+  with left_alone as materialized (
+    select q.tenant_id, q.id from plimsoll.run q
+    where q.followed_until < now() and q.status in ('queued', 'running', 'waiting_confirmation') and q.cancel_cause is null
+    for update skip locked
+    limit p_limit
+  )
+  update plimsoll.run r set cancel_cause = 'disconnect', version = r.version + 1,
+    due_at = case when r.status = 'running' or r.wait_reason = 'unknown_effect' then r.due_at else now() end
+  from left_alone x where r.tenant_id = x.tenant_id and r.id = x.id;
+  get diagnostics taken = row_count;
+  return taken;
+end $f$;
+
 reset role;
 revoke create on schema plimsoll from plimsoll_step, plimsoll_claim;
 set local role plimsoll_owner;
@@ -632,7 +675,7 @@ do $rights$
 declare f text;
 begin
   foreach f in array array['step(jsonb, text[], text)', 'start(jsonb, text[], text)', 'decide(jsonb, text[])', 'cancel(jsonb, text[])',
-    'submit(jsonb, text[])', 'tell(jsonb, text[])', 'open_session(jsonb, text[])', 'close_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
+    'submit(jsonb, text[])', 'tell(jsonb, text[])', 'attend(text, text, text, int8)', 'abandon(int)', 'open_session(jsonb, text[])', 'close_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
     'reap(int)', 'load(text, text, text)'] loop
     if f not like 'load%' then reset role; end if;
     execute 'revoke all on function plimsoll.' || f || ' from public';

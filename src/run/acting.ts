@@ -2,6 +2,7 @@
 import type { Sealer } from '../db/seal.ts'
 import type { EffectStore } from '../journal/effect.store.ts'
 import type { Lease } from '../journal/lease.store.ts'
+import type { Bulkheads } from '../kernel/bulkhead.shell.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids } from '../kernel/ids.ts'
@@ -28,6 +29,7 @@ export interface Acting {
   readonly rates: RateStore
   readonly sealer: Sealer
   readonly clock: Clock
+  readonly bulkheads: Bulkheads
   /** The way out of tools. */
   readonly egress: Egress
   readonly ids: Ids

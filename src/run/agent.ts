@@ -27,6 +27,8 @@ export interface Agent {
   readonly seconds: number
   readonly rules: Rules
   readonly onMessage: 'queue' | 'replace' | 'reject'
+  /** Null: a run goes on when nobody follows it. */
+  readonly cancelAfterMs: number | null
   readonly final: CompiledSchema | null
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
@@ -53,7 +55,9 @@ function load(name: string, spec: AgentSpec): Agent {
     contextTokens: spec.model.contextTokens,
     price: spec.model.price ?? UNKNOWN_PRICE,
     onReject: spec.onReject ?? 'observe',
+    handOver: spec.degrade?.handOver ?? null,
   }
+  const cancelAfterMs = typeof spec.onDisconnect === 'object' ? spec.onDisconnect.cancelAfterMs : null
   const onMessage = spec.onMessage ?? 'queue'
   const described: Json = {
     name,
@@ -64,6 +68,8 @@ function load(name: string, spec: AgentSpec): Agent {
     seconds: spec.budget.seconds,
     onMessage,
     onReject: rules.onReject,
+    handOver: rules.handOver,
+    cancelAfterMs,
     final: spec.final?.schema ?? null,
   }
   return Object.freeze({
@@ -76,6 +82,7 @@ function load(name: string, spec: AgentSpec): Agent {
     seconds: spec.budget.seconds,
     rules: Object.freeze(rules),
     onMessage,
+    cancelAfterMs,
     final: spec.final ?? null,
     fixedTokens:
       tokensOf(instructions) +
@@ -99,8 +106,9 @@ export const unknownAgent = (name: string): Agent =>
     tools: registry([]),
     limits: { steps: 0, toolCalls: 0, tokens: 0, cost: 0, attempts: 0 },
     seconds: 0,
-    rules: { maxOutputTokens: 0, contextTokens: 0, price: UNKNOWN_PRICE, onReject: 'observe' },
+    rules: { maxOutputTokens: 0, contextTokens: 0, price: UNKNOWN_PRICE, onReject: 'observe', handOver: null },
     onMessage: 'queue',
+    cancelAfterMs: null,
     final: null,
     fixedTokens: 0,
   })

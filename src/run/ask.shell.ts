@@ -13,6 +13,9 @@ import { propose } from './propose.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
 
+/** Of one model in one process: what one worker drives at once, several times over. */
+const MODEL_PLACES = 64
+
 export async function askModel(parts: ActParts, work: Work, reservation: Reservation): Promise<Report> {
   const { agent } = parts
   const { run, signal } = work
@@ -26,6 +29,7 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   let sent = false
   const result = await attempt({
     model: agent.model,
+    bulkhead: parts.bulkheads.of(`model/${agent.model.id}`, MODEL_PLACES),
     fault: parts.fault,
     request,
     signal,

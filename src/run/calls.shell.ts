@@ -1,5 +1,8 @@
 /** Reads, which run beside one another, and plans, which ask before anything is done. */
+import type { Place } from '../kernel/bulkhead.shell.ts'
+import type { Showed } from '../kernel/circuit.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { Fault } from '../kernel/fault.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { callAuthorize, type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
@@ -39,9 +42,41 @@ export async function runReads(
 async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<typeof callRead> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
+  const place = await placeOf(parts, work.signal, contract)
+  if ('ok' in place) return place
   const limited = await rateLimited(parts, work, contract)
-  if (limited) return limited
-  return callRead(contract, inputOf(call), contextOf(work, call), { ...limitsOf(parts, work), random: parts.random })
+  if (limited) {
+    place.leave('nothing')
+    return limited
+  }
+  const outcome = await callRead(contract, inputOf(call), contextOf(work, call), {
+    ...limitsOf(parts, work),
+    random: parts.random,
+  })
+  place.leave('later' in outcome ? 'answered' : showedBy(outcome))
+  return outcome
+}
+
+/** A place at the tool, or why there is none: the model is told, and nothing has started. */
+export async function placeOf(
+  parts: ActParts,
+  signal: AbortSignal,
+  contract: Contract,
+): Promise<Place | Extract<ToolOutcome, { ok: false }>> {
+  try {
+    return await parts.bulkheads.of(`tool/${contract.name}`, contract.concurrency).enter(signal)
+  } catch (error) {
+    if (signal.aborted) return refused('not_started')
+    return refused(Fault.is(error) ? error.code : 'tool_failed')
+  }
+}
+
+/** A provider that refuses is there; one that does not answer, or fails in a way that nobody declared, may be down. */
+const DOWN: ReadonlySet<string> = new Set(['tool_timeout', 'tool_failed', 'provider_unavailable', 'provider_timeout'])
+export function showedBy(outcome: ToolOutcome): Showed {
+  if (outcome.ok) return 'answered'
+  if (outcome.error.code === 'canceled' || outcome.error.code === 'not_started') return 'nothing'
+  return DOWN.has(outcome.error.code) ? 'failed' : 'answered'
 }
 
 /** One start is counted, or nothing starts. Tools without a rate ask nobody. */

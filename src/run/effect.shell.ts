@@ -5,14 +5,16 @@
  * J4  a broken commit is asked for by its key first; never a new key; what nobody can tell waits for a person
  * J6  the statement that marks the start checks lease, epoch, status and cancel mark
  */
+import type { Place } from '../kernel/bulkhead.shell.ts'
+import type { Showed } from '../kernel/circuit.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import { permitFor } from '../gate/decide.ts'
 import type { Started } from '../journal/effect.store.ts'
-import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
+import { callCommit, callProbe, callResourceVersion, type CommitOutcome } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { Waiting } from './report.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { allowed, contextOf, inputOf, limitsOf, rateLimited, withinRun } from './calls.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf, placeOf, rateLimited, showedBy, withinRun } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
@@ -46,6 +48,24 @@ export async function startEffect(
   const limited = again ? null : await rateLimited(parts, work, contract)
   if (limited) return settled(work.run, call, limited)
 
+  // what has started is asked for and sent again whoever is down: somebody has to find out
+  const place = again ? null : await placeOf(parts, work.signal, contract)
+  if (place && 'ok' in place) return settled(work.run, call, place)
+  try {
+    return await startIn(parts, work, call, { again, contract, place })
+  } finally {
+    place?.leave('nothing')
+  }
+}
+
+interface Starting {
+  readonly again: boolean
+  readonly contract: Contract
+  readonly place: Place | null
+}
+
+async function startIn(parts: ActParts, work: Work, call: Call, how: Starting): Promise<Acted> {
+  const { again, contract } = how
   const asked = parts.clock.monotonic()
   const started = await start(parts, work, call, again)
   if (started.outcome === 'lease_lost') throw new Fault('lease_lost')
@@ -56,7 +76,7 @@ export async function startEffect(
   await parts.fault('preflight.after')
   const begun = { ...work, run: startedRun(work.run, call, started.version) }
   return (
-    (await perform(parts, begun, call, { contract, asked })) ??
+    (await perform(parts, begun, call, { ...how, asked })) ??
     startEffect(parts, begun, callOf(begun.run, call), { again: true })
   )
 }
@@ -110,7 +130,7 @@ async function perform(
   parts: ActParts,
   work: Work,
   call: Call,
-  { contract, asked }: { contract: Contract; asked: number },
+  { contract, asked, place }: Starting & { readonly asked: number },
 ): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
@@ -120,9 +140,16 @@ async function perform(
   const permit = permitFor(work.run, { ...call, status: 'started' })
   const cx = { ...contextOf(work, call), signal: work.patient }
   const outcome = await callCommit(contract, permit, cx, limitsOf(parts, work))
+  place?.leave(heardOf(outcome))
   await parts.fault('ext.replied')
   if (outcome.kind === 'later') return waits(work, call, outcome.later)
   return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
+}
+
+function heardOf(outcome: CommitOutcome): Showed {
+  if (outcome.kind === 'settled') return showedBy(outcome.outcome)
+  if (outcome.kind === 'later') return 'answered'
+  return outcome.because === 'aborted' ? 'nothing' : 'failed'
 }
 
 async function isStale(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<boolean | 'failed'> {

@@ -14,6 +14,9 @@ from plimsoll.submit(:submissions::jsonb, :keys::text[]);
 -- name: tell
 select n as "n!", outcome as "outcome!", waiters as "waiters!" from plimsoll.tell(:told::jsonb, :keys::text[]);
 
+-- name: attend
+select plimsoll.attend(:tenant::text, :environment::text, :run::text, :ms::int8) as "followed!";
+
 -- name: before
 -- what a submission must know: the conversation, its active runs, and how long its transcript is
 select s.version, s.generation, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed!",

@@ -76,6 +76,21 @@ export const tell: Statement<TellParams, TellRow> = {
   params: ['told', 'keys'],
 }
 
+export interface AttendParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly run: string
+  readonly ms: number
+}
+export interface AttendRow {
+  readonly followed: number
+}
+export const attend: Statement<AttendParams, AttendRow> = {
+  name: 'run_attend_f3685f73',
+  text: `select plimsoll.attend($1::text, $2::text, $3::text, $4::int8) as "followed"`,
+  params: ['tenant', 'environment', 'run', 'ms'],
+}
+
 export interface BeforeParams {
   readonly tenant: string
   readonly session: string

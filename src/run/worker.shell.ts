@@ -8,6 +8,7 @@ import type { Db } from '../db/port.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { WorkerId } from '../kernel/ids.ts'
 import {
+  abandonRuns,
   claimRuns,
   drivenRuns,
   enlistWorker,
@@ -93,6 +94,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const onError =
     options.onError ?? ((error: unknown) => process.emitWarning(Fault.is(error) ? error : new Fault('internal')))
   const agents = [...driving.agents.keys()]
+  const minds = [...driving.agents.values()].some((a) => a.cancelAfterMs !== null)
   const held = new Map<string, Held>()
   /** Those of the held that are being stored for the last time. */
   const leaving = new Set<string>()
@@ -278,6 +280,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(heartbeatMs, stopping.signal, async () => {
       if ((await reapRuns(db, REAP_LIMIT)) > 0) waker()
     }),
+    ...(minds ? [every(heartbeatMs, stopping.signal, () => abandonRuns(db, REAP_LIMIT))] : []),
     every(3_600_000, stopping.signal, () => forgetOldWorkers(db)),
   ]
   return {

@@ -106,6 +106,8 @@ export interface Contract {
   /** How long a confirmation stays open, at most; default five minutes (J11). */
   readonly confirmationMs: number
   readonly maxResultBytes: number
+  /** Calls of this tool at once in one process; more wait, and beyond a bounded queue they are refused (N4). */
+  readonly concurrency: number
   readonly rate: Rate | null
   /** How often a read is tried inside its own time when its provider fails for a moment; 1 is no repeat. */
   readonly attempts: number

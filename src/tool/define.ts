@@ -19,6 +19,7 @@ export const TOOL_DEFAULTS = {
   timeoutMs: 10_000,
   confirmationMs: 300_000,
   maxResultBytes: 64 * 1024,
+  concurrency: 16,
   breaker: Object.freeze({
     identicalCalls: 3,
     identicalErrors: 3,
@@ -64,6 +65,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
     maxResultBytes: spec.maxResultBytes ?? TOOL_DEFAULTS.maxResultBytes,
+    concurrency: spec.concurrency ?? TOOL_DEFAULTS.concurrency,
     rate: spec.rate ? Object.freeze({ ...spec.rate }) : null,
     attempts: typeof spec.retry === 'object' ? spec.retry.attempts : 1,
     breaker: Object.freeze({ ...TOOL_DEFAULTS.breaker, ...spec.breaker }),

@@ -35,6 +35,8 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly confirmationMs?: number
   /** Default 64 kB. */
   readonly maxResultBytes?: number
+  /** Calls at once in one process; default 16. */
+  readonly concurrency?: number
   /** Default: none. A call beyond it is `rate_limited`, before anything starts. */
   readonly rate?: Rate
   /** Reads only: tried again within `timeoutMs` when the thrown error is declared with the reaction `retry`. Default `none`. */
