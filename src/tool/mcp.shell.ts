@@ -12,7 +12,7 @@ import { checkJson, RESULT_LIMITS } from '../kernel/plain.ts'
 import { systemClock } from '../kernel/system.shell.ts'
 import type { Contract, ToolContext } from './contract.ts'
 import { contractsOf, type McpDefinition, type McpTool, type McpToolSpec, readDefinition } from './mcp.ts'
-import { type Connection, NotSent, openConnection } from './mcp-connection.shell.ts'
+import { Changed, type Connection, NotSent, openConnection } from './mcp-connection.shell.ts'
 import { type ProcessSpec, processTransport } from './mcp-process.shell.ts'
 import { readAnswer } from './mcp-result.ts'
 import { definitionFault, problem } from './problem.ts'
@@ -156,14 +156,13 @@ const transportOf =
 
 function callsOf(connection: Connection, approved: readonly McpDefinition[]): Parameters<typeof contractsOf>[3] {
   async function answerOf(definition: McpDefinition, input: JsonObject, cx: ToolContext) {
-    const { name, hash } = definition
     try {
-      if ((await connection.hashOf(name)) !== hash) throw toolError('definition_changed')
-      const answer = await connection.call(name, input, cx.signal)
+      const answer = await connection.call(definition, input, cx.signal)
       const plain = checkJson(answer, { ...RESULT_LIMITS, text: 'mend' })
       if (!plain.ok) throw new Error('The answer is no plain JSON.')
       return readAnswer(plain.value as JsonObject)
     } catch (error) {
+      if (error instanceof Changed) throw toolError('definition_changed')
       throw error instanceof NotSent ? toolError('server_unavailable') : error
     }
   }
