@@ -60,7 +60,7 @@ const read = async (contract: Contract, input = {}) => {
 
 describe('a server of tools', { timeout: SLOW }, () => {
   it('I8 BR-113 BR-115 odd names and schemas are exposed legally or refused one by one, and the others work', async () => {
-    const names = approved.map((d) => String((d as { name: string }).name))
+    const names = approved.map((d) => (d as { name: string }).name)
     const { server } = odd(allRead(...names))
     const refused = server.tools.filter((t) => t.contract === null)
     expect(refused.map((t) => [t.tool, t.problems[0]?.split(' ')[0]])).toEqual([
