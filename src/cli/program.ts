@@ -210,8 +210,11 @@ function effects(program: Command, out: Output): void {
     .action(async (given: Reach) => (await import('./effects.ts')).listUnknown(given, out))
   server(leaf(group, 'resolve <effect>', 'says what became of <run>/<step>/<position>, as an operator'))
     .addOption(
-      new Option('--outcome <outcome>', 'what the provider shows')
-        .choices(['happened', 'did-not-happen'])
+      new Option(
+        '--outcome <outcome>',
+        'what the provider shows; or send it again under its key, or end the run without knowing',
+      )
+        .choices(['happened', 'did-not-happen', 'retry', 'leave'])
         .makeOptionMandatory(),
     )
     .requiredOption('--reason <text>', 'how you know; it stands in the audit')

@@ -113,7 +113,11 @@ export const FAULTS = {
   result_invalid: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool does not match its contract.', 'Try another way or tell the user.'),
   unknown_outcome: row('unknown_outcome', 'stop', 'user', 409, EXIT.unknown, 'It is not known whether the action happened.', 'An operator resolves it; it is not repeated.'),
   not_started: row('canceled', 'stop', 'model', 409, EXIT.conflict, 'The call was not started.', 'Nothing happened; decide anew.'),
+  wait_expired: row('unavailable', 'replan', 'model', 504, EXIT.timeout, 'What the call waited for did not come in time.', 'Try another way or tell the user.'),
+  already_signaled: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The signal was delivered before, with another body.', 'Use a key of its own for each thing that is told.'),
   repeated_call: row('conflict', 'replan', 'model', 409, EXIT.conflict, 'The same call failed just before and was not executed again.', 'Change the arguments or choose another way.'),
+  egress_refused: row('permission_denied', 'stop', 'operator', 502, EXIT.denied, 'The call may not go to this address.', 'List the host in `hosts` of the contract; an address inside the network is never reached.'),
+  egress_failed: row('unavailable', 'stop', 'operator', 502, EXIT.unavailable, 'The other host did not answer as it should.', 'Try later; the limits of size and time are those of the call.'),
   // ── model ────────────────────────────────────────────────────────────────────────────────────────────────────────
   model_transient: row('transient', 'retry', 'operator', 503, EXIT.unavailable, 'The model provider failed for a moment.', 'The attempt is repeated within the budget of the run.'),
   model_rate_limited: row('rate_limited', 'retry', 'operator', 503, EXIT.unavailable, 'The model provider limits the rate.', 'The attempt is repeated after the time that the provider names.'),

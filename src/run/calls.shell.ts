@@ -3,11 +3,11 @@ import type { Clock } from '../kernel/clock.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { callAuthorize, type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
-import type { Contract, ToolContext, ToolOutcome } from '../tool/contract.ts'
+import type { CallContext, Contract, ToolOutcome } from '../tool/contract.ts'
 import { envelope } from '../tool/outcome.ts'
 import type { ActParts, Work } from './acting.ts'
 import { throwIfHandedBack } from './handback.ts'
-import type { PlannedCall, Report, Settlement } from './report.ts'
+import type { PlannedCall, Report, Settlement, Waiting } from './report.ts'
 import { refused } from './said.ts'
 import type { Call } from './state.ts'
 
@@ -20,20 +20,23 @@ export async function runReads(
   calls: readonly Call[],
 ): Promise<Extract<Report, { kind: 'calls_settled' }>> {
   const settled: Settlement[] = []
+  const waiting: Waiting[] = []
   const queue = [...calls]
   const lane = async (): Promise<void> => {
     for (let call = queue.shift(); call; call = queue.shift()) {
       // what has not begun when the run is stopped never begins (J7)
       const outcome = work.signal.aborted ? refused('not_started') : await runRead(parts, work, call)
-      settled.push({ position: call.position, outcome })
+      if ('later' in outcome)
+        waiting.push({ ...outcome.later, position: call.position, ms: withinRun(outcome.later.ms, work.leftMs) })
+      else settled.push({ position: call.position, outcome })
     }
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL_READS, calls.length) }, lane))
   throwIfHandedBack(work.signal)
-  return { kind: 'calls_settled', calls: settled }
+  return { kind: 'calls_settled', calls: settled, ...(waiting.length > 0 && { waiting }) }
 }
 
-async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOutcome> {
+async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<typeof callRead> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
   const limited = await rateLimited(parts, work, contract)
@@ -100,13 +103,19 @@ function inTime(clock: Clock, signal: AbortSignal, { answer, ms }: { answer: unk
 /** Execution starts from the stored canonical text and nothing else (J8). */
 export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as JsonObject
 
+export const withinRun = (ms: number, leftMs: number): number => Math.max(0, Math.min(ms, Math.ceil(leftMs)))
+
 /** K1: no call has more time than its run. */
-export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOptions & { readonly timeoutMs: number } => ({
+export const limitsOf = (
+  parts: Pick<ActParts, 'clock' | 'egress'>,
+  work: Work,
+): CallOptions & { readonly timeoutMs: number } => ({
   clock: parts.clock,
+  egress: parts.egress,
   timeoutMs: Math.max(1, Math.floor(work.leftMs)),
 })
 
-export const contextOf = (work: Work, call: Call): ToolContext => ({
+export const contextOf = (work: Work, call: Call): CallContext => ({
   actor: work.actor,
   runId: work.run.key.run,
   step: work.run.step,

@@ -5,6 +5,7 @@
  * I2  the registry says what exists; the gateway says whether this actor may, now
  * J4  every effect above `read` can be asked what happened (`probe`), or says `unknown: 'manual'`
  */
+import type { Arrived } from './later.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
@@ -27,7 +28,12 @@ export interface ToolContext {
   readonly effectKey: string
   /** Aborts when the run is canceled or the call's time is over. */
   readonly signal: AbortSignal
+  /** A `fetch` that reaches the `hosts` of the contract and nothing else, and ends with `signal` (I10). */
+  readonly fetch: typeof globalThis.fetch
 }
+
+/** What a caller of the gateway says about a call; the gateway adds the way out. */
+export type CallContext = Omit<ToolContext, 'fetch'>
 
 /** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
 export interface Plan {
@@ -92,6 +98,8 @@ export interface Contract {
   readonly effect: EffectLevel
   readonly approval: 'auto' | 'confirm'
   readonly permission: string
+  /** Where `cx.fetch` may go: `api.vendor.example`, `*.vendor.example`; none by default (I10). */
+  readonly hosts: readonly string[]
   readonly timeoutMs: number
   /** `key`: the provider deduplicates by our key; `probe`: it can be asked; `manual`: an operator decides. */
   readonly unknown: 'key' | 'probe' | 'manual'
@@ -121,6 +129,8 @@ export interface Implementation {
   readonly resourceVersion?: (input: JsonObject, cx: ToolContext) => string | Promise<string>
   readonly commit?: (input: JsonObject, cx: ToolContext) => unknown
   readonly probe?: (input: JsonObject, cx: ToolContext) => ProbeOutcome | Promise<ProbeOutcome>
+  /** After `later`: the outcome, or `later` again. */
+  readonly resume?: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => unknown
 }
 
 /**

@@ -6,6 +6,7 @@
  */
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
+import type { Arrived } from './later.ts'
 import type { BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
 import { exposedName } from './names.ts'
 import { defined, definitionFault, type Problem, problem } from './problem.ts'
@@ -58,6 +59,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     effect: spec.effect,
     approval: spec.approval ?? (spec.effect === 'read' ? ('auto' as const) : ('confirm' as const)),
     permission: spec.permission ?? name,
+    hosts: Object.freeze([...new Set(spec.hosts)].sort()),
     timeoutMs: spec.timeoutMs ?? TOOL_DEFAULTS.timeoutMs,
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
@@ -98,6 +100,7 @@ function implementationOf<S extends SchemaSource>({
   resourceVersion,
   commit,
   probe,
+  resume,
 }: ToolSpec<S>): Implementation {
   const typed = (input: JsonObject) => input as InputOf<S>
   return Object.freeze({
@@ -108,6 +111,9 @@ function implementationOf<S extends SchemaSource>({
       resourceVersion: (input: JsonObject, cx: ToolContext) => resourceVersion(typed(input), cx),
     }),
     ...(commit && { commit: (input: JsonObject, cx: ToolContext) => commit(typed(input), cx) }),
+    ...(resume && {
+      resume: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => resume(typed(input), cx, arrived),
+    }),
     ...(probe && { probe: (input: JsonObject, cx: ToolContext) => probe(cx, typed(input)) }),
   })
 }

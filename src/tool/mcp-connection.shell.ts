@@ -14,6 +14,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { Clock } from '../kernel/clock.ts'
+import { Fault } from '../kernel/fault.ts'
 import { type McpDefinition, readDefinition } from './mcp.ts'
 
 export interface Connection {
@@ -157,6 +158,7 @@ async function list(client: Client): Promise<readonly McpDefinition[]> {
 
 /** Certain of nothing but this: whatever else went wrong, the call may have begun. */
 function isTurnedAway(error: unknown): boolean {
+  if (Fault.is(error)) return error.code === 'egress_refused'
   if (error instanceof TypeError) return NEVER_THERE.has(codeOf(error.cause))
   if (error instanceof SdkHttpError) return TURNED_AWAY.has(error.status)
   if (error instanceof SdkError) return error.code === SdkErrorCode.NotConnected

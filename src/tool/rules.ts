@@ -1,6 +1,7 @@
 /** The consistency rules of a contract (I1), one per entry: when it is broken, and the line that mends it. */
 import type { JsonObject } from '../kernel/json.ts'
 import { harshWord, parameterProblems } from './danger.ts'
+import { isHostPattern } from './egress.ts'
 import { isLegalName } from './names.ts'
 import { type Problem, problem } from './problem.ts'
 import type { ToolSpec } from './spec.ts'
@@ -18,6 +19,7 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   params: 'object',
   approval: 'string',
   permission: 'string',
+  hosts: 'object',
   timeoutMs: 'number',
   unknown: 'string',
   confirmationMs: 'number',
@@ -35,6 +37,7 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   resourceVersion: 'function',
   commit: 'function',
   probe: 'function',
+  resume: 'function',
 }
 const ROLES: ReadonlySet<string> = new Set(['identity', 'amount', 'content', 'selector'])
 /** A permission that is granted, never a pattern. */
@@ -91,6 +94,7 @@ export function ruleProblems<S extends SchemaSource>(
     ...(s.effect === 'read' ? readRules(s) : effectRules(s)),
     ...nameRules(name, s),
     ...numberRules(s),
+    ...hostRules(s),
     ...paceRules(s),
     ...fieldRules(s, schema),
   ]
@@ -282,6 +286,18 @@ function numberRules(s: Spec): Rule[] {
       '`breaker: { identicalErrors: 3 }`.',
     ],
   ]
+}
+
+function hostRules(s: Spec): Rule[] {
+  const hosts: unknown = s.hosts ?? []
+  const listed = Array.isArray(hosts) ? (hosts as unknown[]) : [null]
+  return listed.map((host, i) => [
+    typeof host !== 'string' || !isHostPattern(host),
+    'host_illegal',
+    `/hosts/${i}`,
+    'A host is a name as a URL writes it, in lower case, with `*.` in front for all names below it.',
+    "`hosts: ['api.vendor.example']`.",
+  ])
 }
 
 /** A longer span is a quota of the product; more calls than these are no limit that the store should count one by one. */

@@ -8,6 +8,7 @@ import type {
   ToolContext,
   Waiver,
 } from './contract.ts'
+import type { Arrived } from './later.ts'
 import type { InputOf, SchemaSource } from './standard.ts'
 import type { Taxonomy } from './taxonomy.ts'
 
@@ -24,6 +25,8 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly approval?: 'auto' | 'confirm'
   /** Default: the name. */
   readonly permission?: string
+  /** Where `cx.fetch` may go: `api.vendor.example` or `*.vendor.example`, either with a `:port`. Default: nowhere. */
+  readonly hosts?: readonly string[]
   /** Default 10 seconds. */
   readonly timeoutMs?: number
   /** Default `probe` when there is one; otherwise it must be said. */
@@ -50,4 +53,9 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly commit?: (input: InputOf<S>, cx: ToolContext) => unknown
   /** Asked by the key of the effect; the arguments come second because few providers need them. */
   readonly probe?: (cx: ToolContext, input: InputOf<S>) => ProbeOutcome | Promise<ProbeOutcome>
+  /**
+   * Asked when a wait that `run` or `commit` began with `later` is over: `arrived` is what was told, or null when the
+   * time was. Returns the result, or `later` again. It only looks: after a crash it is asked again.
+   */
+  readonly resume?: (input: InputOf<S>, cx: ToolContext, arrived: Arrived | null) => unknown
 }

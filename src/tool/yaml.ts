@@ -24,6 +24,7 @@ const LINES = {
   description: 'description',
   timeout_ms: 'timeoutMs',
   permission: 'permission',
+  hosts: 'hosts',
   confirmation_ms: 'confirmationMs',
   max_result_bytes: 'maxResultBytes',
   error_taxonomy: 'errors',

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/kernel/system.shell.ts'
 import { definitionsOf, mcp, type McpServer } from '../../src/mcp.ts'
+import { openEgress } from '../../src/tool/egress.shell.ts'
 import { callRead } from '../../src/tool/gateway.shell.ts'
 import type { McpToolSpec } from '../../src/tool/mcp.ts'
 import type { AddressSpec } from '../../src/tool/mcp.shell.ts'
@@ -18,6 +19,7 @@ import { person, play } from '../setup/stage.ts'
 const installed = otherServers()
 const folder = mkdtempSync(join(tmpdir(), 'mcp-others-'))
 const servers: McpServer[] = []
+const egress = openEgress({ clock: systemClock })
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.close()))
   rmSync(folder, { recursive: true })
@@ -49,7 +51,8 @@ async function connect(spec: ProcessSpec | AddressSpec, tools: Record<string, Mc
   const read = async (name: string, input = {}) => {
     const { signal } = new AbortController()
     const cx = { actor: person(), runId: 'run_1', step: 1, position: 0, effectKey: 'key_1', signal }
-    const outcome = await callRead(contractOf(name), input, cx, { clock: systemClock })
+    const outcome = await callRead(contractOf(name), input, cx, { clock: systemClock, egress })
+    if ('later' in outcome) throw new Error('a tool of a server has nothing to wait for')
     return outcome.ok ? outcome.result : outcome.error
   }
   return { server, contractOf, read }

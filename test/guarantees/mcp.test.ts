@@ -11,6 +11,7 @@ import type { McpToolSpec } from '../../src/tool/mcp.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
 import { plimsoll } from '../setup/cli.ts'
 import { heardBy, oddServer } from '../setup/mcp-servers.ts'
+import { openEgress } from '../../src/tool/egress.shell.ts'
 import { person, play } from '../setup/stage.ts'
 
 /** Each server is a process that has to start. */
@@ -45,6 +46,7 @@ function odd(tools: Record<string, McpToolSpec>, more: Partial<McpSpec> = {}) {
   }
   return { server, named, log, heard: () => heardBy(log) }
 }
+const egress = openEgress({ clock: systemClock })
 const read = async (contract: Contract, input = {}) => {
   const cx = {
     actor: person(),
@@ -54,7 +56,8 @@ const read = async (contract: Contract, input = {}) => {
     effectKey: 'key_1',
     signal: new AbortController().signal,
   }
-  const outcome = await callRead(contract, input, cx, { clock: systemClock })
+  const outcome = await callRead(contract, input, cx, { clock: systemClock, egress })
+  if ('later' in outcome) throw new Error('a tool of a server has nothing to wait for')
   return outcome.ok ? outcome.result : outcome.error
 }
 
