@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import * as main from './index.ts'
 import * as testing from './testing/index.ts'
 
-const MOST_NAMES = 40
+const MOST_NAMES = 48
 
 /** All exported names of a door, types included. */
 function names(file: string): string[] {
@@ -25,7 +25,7 @@ describe('the doors', () => {
   it('I1 `plimsoll/testing` gives these values and no others', () =>
     expect(Object.keys(testing).sort()).toMatchSnapshot())
 
-  it('I1 `plimsoll` has at most 40 names, each said by name', () => {
+  it('I1 `plimsoll` has at most 48 names, each said by name', () => {
     const all = names('index.ts')
     expect(all.length).toBeLessThanOrEqual(MOST_NAMES)
     expect(all.sort()).toMatchSnapshot()

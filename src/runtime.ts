@@ -23,6 +23,8 @@ import type { Authorize } from './run/acting.ts'
 import type { Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation, resolveEffect } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
+import { download } from './run/artifacts.shell.ts'
+import type { ToolServices } from './run/services.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
 import type { Run } from './run/state.ts'
@@ -35,6 +37,13 @@ import { type Deltas, deltas } from './stream/deltas.shell.ts'
 import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
+import { artifactStore, type ArtifactView } from './tool/artifact.store.ts'
+import type { Credentials } from './tool/credentials.ts'
+import type { ByteRange, ObjectStore } from './tool/objects.ts'
+import { folders, sweepFolders } from './tool/sandbox.shell.ts'
+import { terminated } from './tool/sandbox.store.ts'
+import { repeated } from './tool/repeated.shell.ts'
+import { sweepObjects } from './tool/sweep.shell.ts'
 
 export { HEARTBEAT_MS, LEASE_MS } from './run/worker.shell.ts'
 
@@ -43,6 +52,12 @@ export interface RuntimeOptions {
   readonly agents: readonly Agent[]
   /** Whether an actor may use a tool now, asked at every use; default: what its credential carries. */
   readonly authorize?: Authorize
+  /** Where results are kept that nobody reads whole; without one they are cut, and a tool cannot return a stream. */
+  readonly objects?: ObjectStore
+  /** What tools are given that declare `credentials`. */
+  readonly credentials?: Credentials
+  /** Where the folders of conversations are made, for tools that say `folder: true`. */
+  readonly folders?: string
   readonly sealer?: Sealer
   readonly clock?: Clock
   readonly ids?: Ids
@@ -101,6 +116,10 @@ export interface Runtime {
     at: Parameters<typeof resolveEffect>[2],
     said: Parameters<typeof resolveEffect>[3],
   ): Promise<Run>
+  /** The bytes of an artifact that `reads.artifact` has shown, as fast as they are taken; an audit row says so. */
+  download(actor: Actor, artifact: ArtifactView, range: ByteRange): Promise<AsyncIterable<Uint8Array>>
+  /** Removes objects and folders that nobody needs any more. Workers do so every hour. */
+  sweep(): Promise<{ readonly objects: number; readonly folders: number }>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving'>): Promise<Worker>
 }
@@ -122,13 +141,22 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sessions = sessionStore(db, sealer)
   const events = eventStore(db, sealer)
   const spoken = deltas({ events, hub: listeners, clock })
-  const reads = readsOf({ sessions, views: viewStore(db), confirmations })
+  const artifacts = artifactStore(db, sealer)
+  const { objects } = options
+  const keeping = objects ? { objects, sealer, ids, artifacts } : null
+  const here = options.folders === undefined ? null : folders({ root: options.folders, kept: keeping })
+  const services: ToolServices = { keeping, credentials: options.credentials ?? null, folders: here }
+  const reads = readsOf({ sessions, views: viewStore(db), confirmations, artifacts })
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, agents }
+  const outside = { runs, confirmations, sealer, ids, clock, agents, services }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
+  const sweep = async () => ({
+    objects: keeping ? await sweepObjects({ ...keeping, clock }) : 0,
+    folders: here ? await sweepFolders(here, (walls, session) => terminated(db, walls, session)) : 0,
+  })
 
   return {
     db,
@@ -153,7 +181,14 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     eventsAfter: (actor, run, page) => eventsAfter(events, scopeOf(actor), { ...page, run, operator: false }),
     ready: () => storeReady(db),
     openConversation: (actor, agent) => openConversation(talking, actor, agent),
-    closeConversation: (actor, session, version) => closeConversation(talking, actor, session, version),
+    async closeConversation(actor, session, version) {
+      const closed = await closeConversation(talking, actor, session, version)
+      const { tenant, environment } = actor
+      // at once where nothing works any more; the sweep takes what is left
+      if (here && (await terminated(db, actor, [session])).length > 0)
+        await here.remove({ tenant, environment, session }).catch(() => {})
+      return closed
+    },
     async submit(actor, request) {
       const done = await submitMessage(outside, actor, request)
       wake()
@@ -183,6 +218,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       wake()
       return done
     },
+    download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
+    sweep,
     async work(how = {}) {
       const worker = await startWorker({
         ...how,
@@ -197,6 +234,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           random,
           fault: options.fault ?? noFaults,
           authorize: options.authorize ?? (() => true),
+          services,
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
           },
@@ -212,7 +250,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         },
       })
       workers.add(worker)
-      return { ...worker, stop: () => worker.stop().finally(() => workers.delete(worker)) }
+      const rest = keeping || here ? repeated(clock, sweep, how.onError) : () => {}
+      const stop = () => {
+        rest()
+        return worker.stop().finally(() => workers.delete(worker))
+      }
+      return { ...worker, stop }
     },
   }
 }

@@ -1,13 +1,14 @@
 /** Reads, which run beside one another, and plans, which ask before anything is done. */
-import type { Clock } from '../kernel/clock.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
-import type { Contract, ToolContext, ToolOutcome } from '../tool/contract.ts'
+import type { CallFacts, Contract, ToolOutcome } from '../tool/contract.ts'
 import type { ActParts, Work } from './acting.ts'
 import { throwIfHandedBack } from './handback.ts'
+import { inTime } from './intime.shell.ts'
 import type { PlannedCall, Report, Settlement } from './report.ts'
 import { refused } from './said.ts'
+import { type CallOf, recorded, servicesFor } from './services.shell.ts'
 import type { Call } from './state.ts'
 
 /** I7: enough to hide the latency of a handful of look-ups, too few to flood a backend. */
@@ -35,8 +36,20 @@ export async function runReads(
 async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOutcome> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
-  return callRead(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
+  const place = placeOf(work, call)
+  const services = await servicesFor(parts, place, contract)
+  if (!services) return refused('credential_missing')
+  const options = { ...limitsOf(parts, work), services }
+  const outcome = await callRead(contract, inputOf(call), contextOf(work, call), options)
+  return recorded(parts, place, services.keeper, outcome)
 }
+
+export const placeOf = (work: Work, call: Call): CallOf => ({
+  run: work.run,
+  call,
+  actor: work.actor,
+  signal: work.signal,
+})
 
 /**
  * The contract, if it is still the one that was judged and this actor may still use it. An authoriser that fails, or does
@@ -67,22 +80,6 @@ async function authorized(parts: ActParts, work: Work, contract: Contract): Prom
   }
 }
 
-/** The answer, or undefined when the time is over or the signal aborts before it is there. */
-function inTime(clock: Clock, signal: AbortSignal, { answer, ms }: { answer: unknown; ms: number }): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve(undefined)
-    const cancel = clock.after(ms, stop)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
-    Promise.resolve(answer)
-      .finally(() => {
-        cancel()
-        signal.removeEventListener('abort', stop)
-      })
-      .then(resolve, reject)
-  })
-}
-
 /** Execution starts from the stored canonical text and nothing else (J8). */
 export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as JsonObject
 
@@ -92,7 +89,7 @@ export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOption
   timeoutMs: Math.max(1, Math.floor(work.leftMs)),
 })
 
-export const contextOf = (work: Work, call: Call): ToolContext => ({
+export const contextOf = (work: Work, call: Call): CallFacts => ({
   actor: work.actor,
   runId: work.run.key.run,
   step: work.run.step,
@@ -111,7 +108,13 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
       failed.push({ position: call.position, outcome: refused(contract) })
       continue
     }
-    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
+    const services = await servicesFor(parts, placeOf(work, call), contract)
+    if (!services) {
+      failed.push({ position: call.position, outcome: refused('credential_missing') })
+      continue
+    }
+    const options = { ...limitsOf(parts, work), services }
+    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), options)
     if (!planned.ok) {
       failed.push({ position: call.position, outcome: { ok: false, error: planned.error } })
       continue

@@ -21,6 +21,7 @@ import type { CancelCause } from './reasons.ts'
 import type { Report } from './report.ts'
 import type { AuditEntry, RunStore } from './run.store.ts'
 import { refused } from './said.ts'
+import { servicesFor, type ToolServices } from './services.shell.ts'
 import { readSnapshot } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
 
@@ -31,6 +32,7 @@ export interface Deciding {
   readonly ids: Ids
   readonly clock: Clock
   readonly agents: ReadonlyMap<string, Agent>
+  readonly services?: ToolServices
 }
 
 export interface DecideRequest {
@@ -135,8 +137,9 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
     effectKey: call.key,
     signal: new AbortController().signal,
   }
-  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock })
-  if (!now.ok)
+  const services = await servicesFor(parts, { run: found.run, call, actor: cx.actor, signal: cx.signal }, contract)
+  const now = services && (await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock, services }))
+  if (!now?.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return
   await move(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})

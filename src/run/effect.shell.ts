@@ -8,14 +8,16 @@
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import { permitFor } from '../gate/decide.ts'
 import type { Started } from '../journal/effect.store.ts'
-import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
+import { callCommit, callProbe, callResourceVersion, type ProbeResult } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
+import type { CallServices } from '../tool/services.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { allowed, contextOf, inputOf, limitsOf } from './calls.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf, placeOf } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
 import { refused } from './said.ts'
+import { recorded, servicesFor } from './services.shell.ts'
 import type { Call, Run } from './state.ts'
 
 /** A call leaves the house within this time of COMMIT S, or is started anew. A commit takes milliseconds; a machine that is overloaded, a second. */
@@ -37,7 +39,11 @@ export async function startEffect(
   // the rules under which somebody agreed are no longer ours
   if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto')
     return settled(work.run, call, refused('stale_plan'))
-  const stale = again ? false : await isStale(parts, work, call, contract)
+  const services = await servicesFor(parts, placeOf(work, call), contract)
+  throwIfHandedBack(work.signal)
+  // the effect has started before: what became of it is not known, with or without a credential
+  if (!services) return again ? unknown(work.run, call) : settled(work.run, call, refused('credential_missing'))
+  const stale = again ? false : await isStale(parts, work, call, { contract, services })
   throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
@@ -52,7 +58,7 @@ export async function startEffect(
   await parts.fault('preflight.after')
   const begun = { ...work, run: startedRun(work.run, call, started.version) }
   return (
-    (await perform(parts, begun, call, { contract, asked })) ??
+    (await perform(parts, begun, call, { contract, services, asked })) ??
     startEffect(parts, begun, callOf(begun.run, call), { again: true })
   )
 }
@@ -106,7 +112,7 @@ async function perform(
   parts: ActParts,
   work: Work,
   call: Call,
-  { contract, asked }: { contract: Contract; asked: number },
+  { contract, services, asked }: Prepared & { readonly asked: number },
 ): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
@@ -115,15 +121,27 @@ async function perform(
   if (parts.clock.monotonic() - asked > START_MS) return null
   const permit = permitFor(work.run, { ...call, status: 'started' })
   const cx = { ...contextOf(work, call), signal: work.patient }
-  const outcome = await callCommit(contract, permit, cx, limitsOf(parts, work))
+  const outcome = await callCommit(contract, permit, cx, { ...limitsOf(parts, work), services })
   await parts.fault('ext.replied')
-  return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
+  if (outcome.kind === 'unknown') return 'reload'
+  return settled(work.run, call, await recorded(parts, placeOf(work, call), services.keeper, outcome.outcome))
 }
 
-async function isStale(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<boolean | 'failed'> {
+interface Prepared {
+  readonly contract: Contract
+  readonly services: CallServices
+}
+
+async function isStale(
+  parts: ActParts,
+  work: Work,
+  call: Call,
+  { contract, services }: Prepared,
+): Promise<boolean | 'failed'> {
   const planned = call.confirmation?.resourceVersion ?? null
   if (planned === null || !contract.implementation.resourceVersion) return false
-  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
+  const options = { ...limitsOf(parts, work), services }
+  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), options)
   return now.ok ? now.version !== planned : 'failed'
 }
 
@@ -137,9 +155,14 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: work.owned }
-    const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock })
+    const place = { ...placeOf(work, call), signal: work.owned }
+    const services = await servicesFor(parts, place, contract)
+    const answer: ProbeResult = services
+      ? await callProbe(contract, inputOf(call), cx, { clock: parts.clock, services })
+      : { happened: 'unknown' }
     throwIfHandedBack(work.owned)
-    if (answer.happened === true) return settled(work.run, call, answer.outcome)
+    if (answer.happened === true)
+      return settled(work.run, call, await recorded(parts, place, services?.keeper ?? null, answer.outcome))
     if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)
     // "not there" means nothing while the request may still be on its way, unless the key makes a second one harmless
     const wait = START_MS + contract.timeoutMs - (call.startedMs ?? 0)

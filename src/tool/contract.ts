@@ -8,6 +8,8 @@
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
+import type { ArtifactRef } from './artifact.ts'
+import type { Folder } from './sandbox.ts'
 
 export type { Json, JsonObject } from '../kernel/json.ts'
 
@@ -17,8 +19,8 @@ export type EffectLevel = 'read' | 'write' | 'irreversible'
 /** How an argument is used, for grounding and for the approval card. */
 export type ParameterRole = 'identity' | 'amount' | 'content' | 'selector'
 
-/** What a tool is given besides its arguments. Never a credential of the model's choosing. */
-export interface ToolContext {
+/** What is known of a call. Never a credential of the model's choosing. */
+export interface CallFacts {
   readonly actor: Actor
   readonly runId: string
   readonly step: number
@@ -27,6 +29,20 @@ export interface ToolContext {
   readonly effectKey: string
   /** Aborts when the run is canceled or the call's time is over. */
   readonly signal: AbortSignal
+}
+
+/** What a tool is given besides its arguments. */
+export interface ToolContext extends CallFacts {
+  /**
+   * A credential of this tenant or user, fetched for this call; it never reaches the model, a row or a log.
+   * @throws Fault `invalid_definition` when the contract does not declare it in `credentials`
+   */
+  credential(capability: string): string
+  /**
+   * The folder of the conversation, made when it is first asked for, with the files that were kept.
+   * @throws Fault `invalid_definition` when the contract does not say `folder: true`; `folder_unavailable`
+   */
+  folder(): Promise<Folder>
 }
 
 /** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
@@ -91,7 +107,14 @@ export interface Contract {
   readonly unknown: 'key' | 'probe' | 'manual'
   /** How long a confirmation stays open, at most; default five minutes (J11). */
   readonly confirmationMs: number
+  /** What the model reads of a result, at most. */
   readonly maxResultBytes: number
+  /** What is stored of a result that is larger, at most. */
+  readonly maxRawBytes: number
+  /** Capabilities whose credentials the tool is given at each call; without one of them it does not start. */
+  readonly credentials: readonly string[]
+  /** Whether the tool is given the folder of the conversation (A10). */
+  readonly folder: boolean
   readonly breaker: BreakerLimits
   readonly params: { readonly [name: string]: ParameterRole }
   readonly errors: { readonly [code: string]: ErrorClass }
@@ -123,6 +146,8 @@ export type ToolOutcome =
       readonly bytes: number
       readonly truncated: boolean
       readonly mended: boolean
+      /** What was kept of the call: a result that is too large to be read, files of its folder. */
+      readonly artifacts?: readonly ArtifactRef[]
     }
   | { readonly ok: false; readonly error: ErrorEnvelope }
 

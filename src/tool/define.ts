@@ -18,6 +18,8 @@ export const TOOL_DEFAULTS = {
   timeoutMs: 10_000,
   confirmationMs: 300_000,
   maxResultBytes: 64 * 1024,
+  /** A million rows of 250 bytes; a slow disk takes them within the time of a call. */
+  maxRawBytes: 256 * 1024 * 1024,
   breaker: Object.freeze({
     identicalCalls: 3,
     identicalErrors: 3,
@@ -62,6 +64,9 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
     maxResultBytes: spec.maxResultBytes ?? TOOL_DEFAULTS.maxResultBytes,
+    maxRawBytes: spec.maxRawBytes ?? Math.max(TOOL_DEFAULTS.maxRawBytes, spec.maxResultBytes ?? 0),
+    credentials: Object.freeze([...(spec.credentials ?? [])]),
+    folder: spec.folder ?? false,
     breaker: Object.freeze({ ...TOOL_DEFAULTS.breaker, ...spec.breaker }),
     params: Object.freeze({ ...spec.params }),
     errors: taxonomy.errors,

@@ -10,8 +10,11 @@ import type { Clock } from '../kernel/clock.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
-import type { Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
-import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
+import type { CallFacts, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import { envelope, errorEnvelope, happened } from './outcome.ts'
+import { gathered } from './result.shell.ts'
+import { scrubJson } from './scrub.ts'
+import { type CallServices, contextWith, NO_SERVICES } from './services.ts'
 import { leavesOpen } from './taxonomy.ts'
 import { declaredError } from './toolerror.ts'
 
@@ -19,6 +22,8 @@ export interface CallOptions {
   readonly clock: Clock
   /** Shorter than the contract's when the run has less time left. */
   readonly timeoutMs?: number
+  /** What this call is given: credentials, a folder, a place for what it returns. */
+  readonly services?: CallServices
   /** The restricted log: the only reader of what was thrown. */
   readonly report?: (contract: Contract, thrown: unknown) => void
 }
@@ -40,21 +45,23 @@ export type ProbeResult =
 export async function callRead(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallFacts,
   options: CallOptions,
 ): Promise<ToolOutcome> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
-  const ended = await within(contract, cx, options, (inner) => run(input, inner))
-  if (ended.kind === 'returned') return boundResult(contract, ended.value)
-  return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
+  const ended = await within(contract, cx, options, async (inner) =>
+    gathered(contract, await run(input, inner), { ...servicesOf(options), signal: inner.signal }),
+  )
+  if (ended.kind === 'returned') return ended.value
+  return failed(ended.kind === 'threw' ? errorOf(contract, ended.thrown, options) : interrupted(ended.kind))
 }
 
 /** The plan of an effect and the version of its resource now. Without `plan` the arguments themselves are the plan. */
 export async function callPlan(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallFacts,
   options: CallOptions,
 ): Promise<PlanOutcome> {
   const { plan, resourceVersion } = contract.implementation
@@ -67,18 +74,19 @@ export async function callPlan(
     return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined))
   })
   if (ended.kind !== 'returned') {
-    return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
+    return failed(ended.kind === 'threw' ? errorOf(contract, ended.thrown, options) : interrupted(ended.kind))
   }
   const checked = checkJson(ended.value, { text: 'mend' })
-  if (!checked.ok || !isPlan(checked.value)) return failed(envelope('result_not_serialisable'))
-  return { ok: true, plan: checked.value, resourceVersion: checked.value.resourceVersion ?? null }
+  const shown = checked.ok ? scrubJson(checked.value, servicesOf(options).scrub) : null
+  if (shown === null || !isPlan(shown)) return failed(envelope('result_not_serialisable'))
+  return { ok: true, plan: shown, resourceVersion: shown.resourceVersion ?? null }
 }
 
 /** The version of the resource now, or null when the tool has no reader. Any failure refuses (J12). */
 export async function callResourceVersion(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallFacts,
   options: CallOptions,
 ): Promise<
   { readonly ok: true; readonly version: string | null } | { readonly ok: false; readonly error: ErrorEnvelope }
@@ -86,44 +94,62 @@ export async function callResourceVersion(
   const { resourceVersion } = contract.implementation
   if (!resourceVersion) return { ok: true, version: null }
   const ended = await within(contract, cx, options, (inner) => resourceVersion(input, inner))
-  if (ended.kind === 'returned' && typeof ended.value === 'string') return { ok: true, version: ended.value }
-  return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : envelope('tool_failed'))
+  if (ended.kind === 'returned' && typeof ended.value === 'string')
+    return { ok: true, version: servicesOf(options).scrub.text(ended.value) }
+  return failed(ended.kind === 'threw' ? errorOf(contract, ended.thrown, options) : envelope('tool_failed'))
 }
 
 /** Runs one effect once. The permit is checked against the contract and the call before anything leaves the process. */
 export async function callCommit(
   contract: Contract,
   permit: Permit,
-  cx: ToolContext,
+  cx: CallFacts,
   options: CallOptions,
 ): Promise<CommitOutcome> {
   const { commit } = contract.implementation
   const input = permittedInput(contract, permit, cx)
   if (!commit || !input || cx.signal.aborted) return { kind: 'settled', outcome: failed(envelope('not_started')) }
-  const ended = await within(contract, cx, options, (inner) => commit(input, inner))
-  if (ended.kind === 'returned') return { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  let isDone = false
+  const ended = await within(contract, cx, options, async (inner) => {
+    const value = await commit(input, inner)
+    isDone = true
+    return gathered(contract, value, { ...servicesOf(options), signal: inner.signal })
+  })
+  if (ended.kind === 'returned') return { kind: 'settled', outcome: happened(ended.value) }
+  // it has happened; what came after it could not be read to its end
+  if (isDone) return { kind: 'settled', outcome: happened(failed(envelope('result_not_kept'))) }
   if (ended.kind !== 'threw') return { kind: 'unknown', because: ended.kind }
   const declared = declaredError(contract, ended.thrown)
   if (!declared || leavesOpen(declared.class)) return { kind: 'unknown', because: 'broken' }
-  return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
+  return { kind: 'settled', outcome: failed(errorOf(contract, ended.thrown, options)) }
 }
 
 /** Asks whether an effect happened. Whatever is not a clear answer is `unknown`. */
 export async function callProbe(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallFacts,
   options: CallOptions,
 ): Promise<ProbeResult> {
   const { probe } = contract.implementation
   if (!probe) return { happened: 'unknown' }
-  const ended = await within(contract, cx, options, (inner) => probe(input, inner))
-  const answer = ended.kind === 'returned' ? ended.value : null
-  if (typeof answer !== 'object' || answer === null || !('happened' in answer)) return { happened: 'unknown' }
-  if (answer.happened === true)
-    return { happened: true, outcome: boundEffect(contract, 'result' in answer ? answer.result : null) }
-  return answer.happened === false ? { happened: false } : { happened: 'unknown' }
+  const ended = await within(contract, cx, options, async (inner): Promise<ProbeResult> => {
+    const answer: unknown = await probe(input, inner)
+    if (typeof answer !== 'object' || answer === null || !('happened' in answer)) return { happened: 'unknown' }
+    if (answer.happened !== true) return answer.happened === false ? { happened: false } : { happened: 'unknown' }
+    const gathering = { ...servicesOf(options), signal: inner.signal }
+    return {
+      happened: true,
+      outcome: happened(await gathered(contract, 'result' in answer ? answer.result : null, gathering)),
+    }
+  })
+  return ended.kind === 'returned' ? ended.value : { happened: 'unknown' }
 }
+
+const servicesOf = (options: CallOptions): CallServices => options.services ?? NO_SERVICES
+
+const errorOf = (contract: Contract, thrown: unknown, options: CallOptions): ErrorEnvelope =>
+  errorEnvelope(contract, thrown, servicesOf(options).scrub)
 
 const failed = (error: ErrorEnvelope): { readonly ok: false; readonly error: ErrorEnvelope } => ({ ok: false, error })
 
@@ -131,7 +157,7 @@ const interrupted = (kind: 'timeout' | 'aborted'): ErrorEnvelope =>
   envelope(kind === 'timeout' ? 'tool_timeout' : 'canceled')
 
 /** The input in the permit's own bytes, or null when the permit is for another call. */
-function permittedInput(contract: Contract, permit: Permit, cx: ToolContext): JsonObject | null {
+function permittedInput(contract: Contract, permit: Permit, cx: CallFacts): JsonObject | null {
   const { name: tool, version } = contract
   const hash = hashArguments({ tool, version, tenant: cx.actor.tenant, text: permit.canonical })
   const same =
@@ -156,24 +182,24 @@ function isPlan(value: Json): value is Plan & JsonObject {
   )
 }
 
-type Ended =
-  | { readonly kind: 'returned'; readonly value: unknown }
+type Ended<T> =
+  | { readonly kind: 'returned'; readonly value: T }
   | { readonly kind: 'threw'; readonly thrown: unknown }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'aborted' }
 
 /** Runs `work` until it ends, its time is over or the run's signal aborts; the first of them counts. */
-function within(
+function within<T>(
   contract: Contract,
-  cx: ToolContext,
+  cx: CallFacts,
   options: CallOptions,
-  work: (cx: ToolContext) => unknown,
-): Promise<Ended> {
+  work: (cx: ToolContext) => T | Promise<T>,
+): Promise<Ended<T>> {
   if (cx.signal.aborted) return Promise.resolve({ kind: 'aborted' })
   const inner = new AbortController()
   return new Promise((resolve) => {
     let isOver = false
-    const end = (ended: Ended): void => {
+    const end = (ended: Ended<T>): void => {
       if (isOver) return
       isOver = true
       cancel()
@@ -181,7 +207,7 @@ function within(
       if (ended.kind === 'threw') options.report?.(contract, ended.thrown)
       resolve(ended)
     }
-    const leave = (ended: Ended, reason: unknown): void => {
+    const leave = (ended: Ended<T>, reason: unknown): void => {
       if (!isOver) inner.abort(reason)
       end(ended)
     }
@@ -190,12 +216,13 @@ function within(
       leave({ kind: 'timeout' }, new DOMException('The time of the call is over.', 'TimeoutError')),
     )
     cx.signal.addEventListener('abort', stop)
-    void settle(() => work({ ...cx, signal: inner.signal })).then(end)
+    const given = contextWith(contract, { ...cx, signal: inner.signal }, servicesOf(options))
+    void settle(() => work(given)).then(end)
   })
 }
 
 /** Never rejects, whether the implementation throws at once, later, or after everybody has gone. */
-async function settle(work: () => unknown): Promise<Ended> {
+async function settle<T>(work: () => T | Promise<T>): Promise<Ended<T>> {
   try {
     return { kind: 'returned', value: await work() }
   } catch (thrown) {

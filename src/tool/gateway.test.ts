@@ -5,7 +5,7 @@ import type { Permit } from '../gate/decide.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Actor } from '../kernel/scope.ts'
 import { readArguments } from './arguments.ts'
-import type { ToolContext } from './contract.ts'
+import type { CallFacts } from './contract.ts'
 import { tool } from './define.ts'
 import { callCommit, callPlan, callProbe, callRead, callResourceVersion } from './gateway.shell.ts'
 import type { ToolSpec } from './spec.ts'
@@ -54,7 +54,7 @@ const refund = (spec: Partial<Spec>) =>
   })
 
 const stop = new AbortController()
-const context = (signal = stop.signal): ToolContext => ({
+const context = (signal = stop.signal): CallFacts => ({
   actor,
   runId: 'run_1',
   step: 3,

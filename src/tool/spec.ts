@@ -21,8 +21,14 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly unknown?: 'key' | 'probe' | 'manual'
   /** Default five minutes. */
   readonly confirmationMs?: number
-  /** Default 64 kB. */
+  /** What the model reads of a result; default 64 kB. */
   readonly maxResultBytes?: number
+  /** What is stored of a larger result; default 256 MB. */
+  readonly maxRawBytes?: number
+  /** Capabilities whose credentials `cx.credential(…)` gives: `['payments']`. */
+  readonly credentials?: readonly string[]
+  /** `true`: `cx.folder()` gives the folder of the conversation. */
+  readonly folder?: boolean
   readonly breaker?: Partial<BreakerLimits>
   readonly errors?: Taxonomy
   readonly ends?: 'handed_over'

@@ -310,6 +310,7 @@ export async function submit(db: Db, rows: readonly ReturnType<typeof submission
 }
 
 export const TENANT_TABLES = [
+  'artifact',
   'audit',
   'confirmation',
   'delta',
