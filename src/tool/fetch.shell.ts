@@ -70,6 +70,9 @@ async function* opened(
   }
 }
 
+/** Copied only when it came in parts. */
+const whole = (parts: readonly Buffer[]): Buffer => (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts))
+
 /** Frames as they were written, from chunks of any size. */
 async function* frames(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Buffer[] = []
@@ -80,11 +83,11 @@ async function* frames(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     size += chunk.byteLength
     for (;;) {
       if (wanted === null && size >= 4) {
-        held = [Buffer.concat(held)]
+        held = [whole(held)]
         wanted = frameLength(held[0] as Buffer)
       }
       if (wanted === null || size < wanted) break
-      const joined = Buffer.concat(held)
+      const joined = whole(held)
       yield joined.subarray(0, wanted)
       held = [joined.subarray(wanted)]
       size -= wanted

@@ -8,6 +8,8 @@ import { isObjectKey, type ObjectStore, type StoredObject } from './objects.ts'
 /** Its owner alone: what tools return is nobody else's. */
 const FOLDER_MODE = 0o700
 const FILE_MODE = 0o600
+/** Some frames at a time: what lies in one piece need not be put together. */
+const READ_BYTES = 1024 * 1024
 
 /** `root` is made when the first object comes. A file is complete and flushed before it has its name. */
 export function folderObjects(root: string): ObjectStore {
@@ -38,7 +40,8 @@ export function folderObjects(root: string): ObjectStore {
         await file.close()
         return none()
       }
-      return file.createReadStream(range ? { start: range.from, end: range.to - 1 } : {}) as AsyncIterable<Uint8Array>
+      const part = range ? { start: range.from, end: range.to - 1 } : {}
+      return file.createReadStream({ ...part, highWaterMark: READ_BYTES }) as AsyncIterable<Uint8Array>
     },
     async delete(key) {
       await rm(pathOf(key), { force: true })

@@ -15,23 +15,24 @@ const HEAD = 5
 /** Sealing, or its opposite, for one tenant. */
 export type Sealing = (bytes: Uint8Array) => Uint8Array
 
-export interface Piece {
-  readonly index: number
-  readonly isLast: boolean
-  readonly bytes: Uint8Array
+/** A buffer for one piece, with room before it for what stands inside the seal, so that nothing is copied to be sealed. */
+export const pieceBuffer = (): { readonly whole: Buffer; readonly bytes: Buffer } => {
+  const whole = Buffer.allocUnsafe(HEAD + PIECE)
+  return { whole, bytes: whole.subarray(HEAD) }
 }
 
-export function frameOf({ index, isLast, bytes }: Piece, seal: Sealing): Uint8Array {
-  const plain = new Uint8Array(HEAD + bytes.byteLength)
-  const view = new DataView(plain.buffer)
-  view.setUint32(0, index)
-  view.setUint8(4, isLast ? 1 : 0)
-  plain.set(bytes, HEAD)
-  const sealed = seal(plain)
-  const frame = new Uint8Array(LENGTH + sealed.byteLength)
-  new DataView(frame.buffer).setUint32(0, sealed.byteLength)
-  frame.set(sealed, LENGTH)
-  return frame
+/** The two parts of a frame, its length and its seal, of the first `used` bytes of the piece in `whole`. */
+export function frameOf(
+  whole: Buffer,
+  { used, index, isLast }: { readonly used: number; readonly index: number; readonly isLast: boolean },
+  seal: Sealing,
+): readonly [Uint8Array, Uint8Array] {
+  whole.writeUInt32BE(index, 0)
+  whole.writeUInt8(isLast ? 1 : 0, 4)
+  const sealed = seal(whole.subarray(0, HEAD + used))
+  const length = new Uint8Array(LENGTH)
+  new DataView(length.buffer).setUint32(0, sealed.byteLength)
+  return [length, sealed]
 }
 
 /** The length of the frame that begins here; null when fewer than its first four bytes are there. */
@@ -41,7 +42,11 @@ export function frameLength(bytes: Uint8Array): number | null {
 }
 
 /** The plain bytes of a whole frame. @throws Fault `content_damaged` when it is not the one that belongs here */
-export function openFrame(frame: Uint8Array, expected: Omit<Piece, 'bytes'>, open: Sealing): Uint8Array {
+export function openFrame(
+  frame: Uint8Array,
+  expected: { readonly index: number; readonly isLast: boolean },
+  open: Sealing,
+): Uint8Array {
   const plain = open(frame.subarray(LENGTH))
   const view = new DataView(plain.buffer, plain.byteOffset, plain.byteLength)
   const isWanted =

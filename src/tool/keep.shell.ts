@@ -8,7 +8,7 @@ import type { ArtifactId, Ids } from '../kernel/ids.ts'
 import { type Json, mendText } from '../kernel/json.ts'
 import type { Sealer } from '../db/seal.ts'
 import { type ArtifactKind, type Kept, nameOf } from './artifact.ts'
-import { frameOf, PIECE, type Sealing } from './frames.ts'
+import { frameOf, PIECE, pieceBuffer, type Sealing } from './frames.ts'
 import { objectKey, type ObjectStore } from './objects.ts'
 import { encoded, type Encoding, iterated, peeked } from './pieces.shell.ts'
 import type { Raw } from './raw.ts'
@@ -145,14 +145,15 @@ interface Tally {
 }
 
 async function* framed(source: AsyncIterable<Uint8Array>, seal: Sealing, tally: Tally): AsyncGenerator<Uint8Array> {
-  const piece = Buffer.allocUnsafe(PIECE)
+  const { whole, bytes: piece } = pieceBuffer()
   let used = 0
   let index = 0
-  const full = (): Uint8Array => {
-    const frame = frameOf({ index: index++, isLast: false, bytes: piece }, seal)
-    if (tally.frame !== 0 && tally.frame !== frame.byteLength)
+  const full = () => {
+    const frame = frameOf(whole, { used, index: index++, isLast: false }, seal)
+    const size = frame[0].byteLength + frame[1].byteLength
+    if (tally.frame !== 0 && tally.frame !== size)
       throw new Fault('internal', 'A sealer must make pieces of one size equally long.')
-    tally.frame = frame.byteLength
+    tally.frame = size
     used = 0
     return frame
   }
@@ -162,14 +163,14 @@ async function* framed(source: AsyncIterable<Uint8Array>, seal: Sealing, tally: 
       if (tally.bytes > tally.most) throw new Fault('result_too_large')
       tally.hash.update(bytes)
       for (let at = 0; at < bytes.byteLength; ) {
-        if (used === PIECE) yield full()
+        if (used === PIECE) yield* full()
         const taken = Math.min(PIECE - used, bytes.byteLength - at)
         piece.set(bytes.subarray(at, at + taken), used)
         used += taken
         at += taken
       }
     }
-    yield frameOf({ index, isLast: true, bytes: piece.subarray(0, used) }, seal)
+    yield* frameOf(whole, { used, index, isLast: true }, seal)
   } catch (error) {
     tally.failure = { error }
     throw error
