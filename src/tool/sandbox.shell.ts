@@ -153,6 +153,11 @@ async function opened(home: string, name: string): Promise<FileHandle> {
   const handle = await open(path, constants.O_RDONLY | NO_LINK | NO_WAIT).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'ELOOP' ? new Fault('path_not_confined') : error
   })
+  return own(handle)
+}
+
+/** The file itself, when it has no second name: that may lie anywhere. */
+async function own(handle: FileHandle): Promise<FileHandle> {
   const found = await handle.stat()
   if (found.isFile() && found.nlink === 1) return handle
   await handle.close()
@@ -170,9 +175,14 @@ function folderAt(home: string, keeping: FolderKeeping): Folder {
     },
     async write(name, bytes) {
       const target = await confined(home, name, 'make')
-      const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | NO_LINK | NO_WAIT
-      const file = await open(target, flags, FILE_MODE)
-      await file.writeFile(bytes).finally(() => file.close())
+      const flags = constants.O_WRONLY | constants.O_CREAT | NO_LINK | NO_WAIT
+      const file = await own(await open(target, flags, FILE_MODE))
+      try {
+        await file.truncate()
+        await file.writeFile(bytes)
+      } finally {
+        await file.close()
+      }
     },
     async list() {
       const entries = await readdir(path, { withFileTypes: true, recursive: true })
