@@ -69,7 +69,7 @@ export async function large(argv: readonly string[], print: (line: string) => vo
     )
     const figures = { rows, rawBytes: bytes, identical: isSame, modelBytes: worked.modelBytes, modelLimit: MODEL_BYTES }
     if (values.json)
-      print(JSON.stringify({ ...figures, rssBefore: worked.rssBefore, rssPeak: worked.rssPeak, rssGrowth: growth }))
+      print(JSON.stringify({ ...figures, rssBefore: worked.rssBefore, rssPeak: worked.rssPeak, growthMb: mb(growth) }))
     return isGood ? EXIT.ok : EXIT.failure
   } finally {
     child.kill()
