@@ -12,6 +12,7 @@ import { problemOf } from './problem.ts'
 import type { Pumping } from './pump.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { runRoutes } from './runs.ts'
+import { signalRoutes } from './signals.ts'
 
 export interface AppOptions extends Parts, Pumping {
   readonly isDraining: () => boolean
@@ -71,6 +72,7 @@ export function appPlane(options: AppOptions): Hono<Env> {
   confirmationRoutes(app, options)
   eventRoutes(app, options, options)
   artifactRoutes(app, options, options)
+  signalRoutes(app, options)
   operatorRoutes(app, options)
   return app
 }

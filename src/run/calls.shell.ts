@@ -1,12 +1,14 @@
 /** Reads, which run beside one another, and plans, which ask before anything is done. */
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
-import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
-import type { CallFacts, Contract, ToolOutcome } from '../tool/contract.ts'
+import { callAuthorize, type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
+import type { CallContext, Contract, ToolOutcome } from '../tool/contract.ts'
+import { envelope } from '../tool/outcome.ts'
+import { NO_SERVICES } from '../tool/services.ts'
 import type { ActParts, Work } from './acting.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { inTime } from './intime.shell.ts'
-import type { PlannedCall, Report, Settlement } from './report.ts'
+import type { PlannedCall, Report, Settlement, Waiting } from './report.ts'
 import { refused } from './said.ts'
 import { type CallOf, recorded, servicesFor } from './services.shell.ts'
 import type { Call } from './state.ts'
@@ -20,28 +22,42 @@ export async function runReads(
   calls: readonly Call[],
 ): Promise<Extract<Report, { kind: 'calls_settled' }>> {
   const settled: Settlement[] = []
+  const waiting: Waiting[] = []
   const queue = [...calls]
   const lane = async (): Promise<void> => {
     for (let call = queue.shift(); call; call = queue.shift()) {
       // what has not begun when the run is stopped never begins (J7)
       const outcome = work.signal.aborted ? refused('not_started') : await runRead(parts, work, call)
-      settled.push({ position: call.position, outcome })
+      if ('later' in outcome)
+        waiting.push({ ...outcome.later, position: call.position, ms: withinRun(outcome.later.ms, work.leftMs) })
+      else settled.push({ position: call.position, outcome })
     }
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL_READS, calls.length) }, lane))
   throwIfHandedBack(work.signal)
-  return { kind: 'calls_settled', calls: settled }
+  return { kind: 'calls_settled', calls: settled, ...(waiting.length > 0 && { waiting }) }
 }
 
-async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOutcome> {
+async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<typeof callRead> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
   const place = placeOf(work, call)
   const services = await servicesFor(parts, place, contract)
   if (!services) return refused('credential_missing')
-  const options = { ...limitsOf(parts, work), services }
-  const outcome = await callRead(contract, inputOf(call), contextOf(work, call), options)
-  return recorded(parts, place, services.keeper, outcome)
+  const limited = await rateLimited(parts, work, contract)
+  if (limited) return limited
+  const options = { ...limitsOf(parts, work), random: parts.random, services }
+  const read = await callRead(contract, inputOf(call), contextOf(work, call), options)
+  return 'later' in read ? read : recorded(parts, place, services.keeper, read)
+}
+
+/** One start is counted, or nothing starts. Tools without a rate ask nobody. */
+export async function rateLimited(parts: ActParts, work: Work, contract: Contract): Promise<ToolOutcome | null> {
+  if (!contract.rate) return null
+  const answer = await parts.rates.take(scopeOf(work.actor), contract.name, contract.rate)
+  if (answer.taken) return null
+  const hint = `Try again in ${Math.ceil(answer.waitMs / 1000)} s, or choose another way.`
+  return { ok: false, error: envelope('rate_limited', hint) }
 }
 
 export const placeOf = (work: Work, call: Call): CallOf => ({
@@ -52,8 +68,8 @@ export const placeOf = (work: Work, call: Call): CallOf => ({
 })
 
 /**
- * The contract, if it is still the one that was judged and this actor may still use it. An authoriser that fails, or does
- * not answer in the time of the call, refuses.
+ * The contract, if it is still the one that was judged, and this actor may still use it and may do this with this object.
+ * An authoriser that fails, or does not answer in the time of the call, refuses.
  */
 export async function allowed(
   parts: ActParts,
@@ -62,10 +78,17 @@ export async function allowed(
 ): Promise<Contract | 'unknown_tool' | 'permission_denied' | 'not_started'> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return 'unknown_tool'
-  const yes = await authorized(parts, work, contract)
+  const yes = (await authorized(parts, work, contract)) && (await isObjectAllowed(parts, work, contract, call))
   throwIfHandedBack(work.signal)
   if (work.signal.aborted) return 'not_started'
   return yes ? contract : 'permission_denied'
+}
+
+/** The contract's own word on this object, with the credentials that it declares. */
+async function isObjectAllowed(parts: ActParts, work: Work, contract: Contract, call: Call): Promise<boolean> {
+  if (!contract.implementation.authorize) return true
+  const services = (await servicesFor(parts, placeOf(work, call), contract)) ?? NO_SERVICES
+  return callAuthorize(contract, inputOf(call), contextOf(work, call), { ...limitsOf(parts, work), services })
 }
 
 /** A product's own code: anything but `true`, in time, is no permission. */
@@ -83,13 +106,19 @@ async function authorized(parts: ActParts, work: Work, contract: Contract): Prom
 /** Execution starts from the stored canonical text and nothing else (J8). */
 export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as JsonObject
 
+export const withinRun = (ms: number, leftMs: number): number => Math.max(0, Math.min(ms, Math.ceil(leftMs)))
+
 /** K1: no call has more time than its run. */
-export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOptions & { readonly timeoutMs: number } => ({
+export const limitsOf = (
+  parts: Pick<ActParts, 'clock' | 'egress'>,
+  work: Work,
+): CallOptions & { readonly timeoutMs: number } => ({
   clock: parts.clock,
+  egress: parts.egress,
   timeoutMs: Math.max(1, Math.floor(work.leftMs)),
 })
 
-export const contextOf = (work: Work, call: Call): CallFacts => ({
+export const contextOf = (work: Work, call: Call): CallContext => ({
   actor: work.actor,
   runId: work.run.key.run,
   step: work.run.step,

@@ -11,8 +11,9 @@ import type { Started } from '../journal/effect.store.ts'
 import { callCommit, callProbe, callResourceVersion, type ProbeResult } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { CallServices } from '../tool/services.ts'
+import type { Waiting } from './report.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { allowed, contextOf, inputOf, limitsOf, placeOf } from './calls.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf, placeOf, rateLimited, withinRun } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
@@ -30,7 +31,7 @@ export async function startEffect(
   { again }: { again: boolean },
 ): Promise<Acted> {
   throwIfHandedBack(work.signal)
-  if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
+  if (call.attempt >= MOST_STARTS && !call.again) return unknown(work.run, call)
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
   // without a key a repeat comes only after a clear "not there"
@@ -47,6 +48,9 @@ export async function startEffect(
   throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
+  // a repeat under the same key is the same start
+  const limited = again ? null : await rateLimited(parts, work, contract)
+  if (limited) return settled(work.run, call, limited)
 
   const asked = parts.clock.monotonic()
   const started = await start(parts, work, call, again)
@@ -123,6 +127,7 @@ async function perform(
   const cx = { ...contextOf(work, call), signal: work.patient }
   const outcome = await callCommit(contract, permit, cx, { ...limitsOf(parts, work), services })
   await parts.fault('ext.replied')
+  if (outcome.kind === 'later') return waits(work, call, outcome.later)
   if (outcome.kind === 'unknown') return 'reload'
   return settled(work.run, call, await recorded(parts, placeOf(work, call), services.keeper, outcome.outcome))
 }
@@ -149,16 +154,17 @@ async function isStale(
 export async function recoverEffect(parts: ActParts, work: Work, call: Call): Promise<Acted> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return unknown(work.run, call)
+  const over = work.run.cancel !== null || work.leftMs <= 0
+  if (call.again) return over ? unknown(work.run, call) : startEffect(parts, work, call, { again: true })
   if (contract.unknown === 'manual') return unknown(work.run, call)
   const keyed = contract.unknown === 'key'
-  const over = work.run.cancel !== null || work.leftMs <= 0
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: work.owned }
     const place = { ...placeOf(work, call), signal: work.owned }
     const services = await servicesFor(parts, place, contract)
     const answer: ProbeResult = services
-      ? await callProbe(contract, inputOf(call), cx, { clock: parts.clock, services })
+      ? await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress, services })
       : { happened: 'unknown' }
     throwIfHandedBack(work.owned)
     if (answer.happened === true)
@@ -173,9 +179,18 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   return startEffect(parts, work, call, { again: true })
 }
 
-const settled = (run: Run, call: Call, outcome: ToolOutcome): Acted => ({
+/** K1: nobody waits longer than the run. */
+export const waits = ({ run, leftMs }: Work, call: Call, later: Omit<Waiting, 'position'>): Acted => {
+  const waiting = [{ ...later, position: call.position, ms: withinRun(later.ms, leftMs) }]
+  return { run, report: { kind: 'calls_settled', calls: [], waiting } }
+}
+
+export const settled = (run: Run, call: Call, outcome: ToolOutcome): Acted => ({
   run,
   report: { kind: 'calls_settled', calls: [{ position: call.position, outcome }] },
 })
 
-const unknown = (run: Run, call: Call): Acted => ({ run, report: { kind: 'effect_unknown', position: call.position } })
+export const unknown = (run: Run, call: Call): Acted => ({
+  run,
+  report: { kind: 'effect_unknown', position: call.position },
+})

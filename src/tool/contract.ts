@@ -5,6 +5,7 @@
  * I2  the registry says what exists; the gateway says whether this actor may, now
  * J4  every effect above `read` can be asked what happened (`probe`), or says `unknown: 'manual'`
  */
+import type { Arrived } from './later.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
@@ -19,8 +20,8 @@ export type EffectLevel = 'read' | 'write' | 'irreversible'
 /** How an argument is used, for grounding and for the approval card. */
 export type ParameterRole = 'identity' | 'amount' | 'content' | 'selector'
 
-/** What is known of a call. Never a credential of the model's choosing. */
-export interface CallFacts {
+/** What a tool is given besides its arguments. Never a credential of the model's choosing. */
+export interface ToolContext {
   readonly actor: Actor
   readonly runId: string
   readonly step: number
@@ -29,10 +30,8 @@ export interface CallFacts {
   readonly effectKey: string
   /** Aborts when the run is canceled or the call's time is over. */
   readonly signal: AbortSignal
-}
-
-/** What a tool is given besides its arguments. */
-export interface ToolContext extends CallFacts {
+  /** A `fetch` that reaches the `hosts` of the contract and nothing else, and ends with `signal` (I10). */
+  readonly fetch: typeof globalThis.fetch
   /**
    * A credential of this tenant or user, fetched for this call; it never reaches the model, a row or a log.
    * @throws Fault `invalid_definition` when the contract does not declare it in `credentials`
@@ -44,6 +43,9 @@ export interface ToolContext extends CallFacts {
    */
   folder(): Promise<Folder>
 }
+
+/** What a caller of the gateway says about a call; the gateway adds what the contract declares. */
+export type CallContext = Omit<ToolContext, 'fetch' | 'credential' | 'folder'>
 
 /** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
 export interface Plan {
@@ -69,6 +71,12 @@ export interface BreakerLimits {
   readonly alternation: boolean
   /** Argument fields that do not count, such as a time stamp. */
   readonly ignore: readonly string[]
+}
+
+/** At most `calls` starts in any `perMs` milliseconds, per tenant and environment, over all workers. */
+export interface Rate {
+  readonly calls: number
+  readonly perMs: number
 }
 
 export interface ErrorClass {
@@ -102,6 +110,8 @@ export interface Contract {
   readonly effect: EffectLevel
   readonly approval: 'auto' | 'confirm'
   readonly permission: string
+  /** Where `cx.fetch` may go: `api.vendor.example`, `*.vendor.example`; none by default (I10). */
+  readonly hosts: readonly string[]
   readonly timeoutMs: number
   /** `key`: the provider deduplicates by our key; `probe`: it can be asked; `manual`: an operator decides. */
   readonly unknown: 'key' | 'probe' | 'manual'
@@ -115,6 +125,9 @@ export interface Contract {
   readonly credentials: readonly string[]
   /** Whether the tool is given the folder of the conversation (A10). */
   readonly folder: boolean
+  readonly rate: Rate | null
+  /** How often a read is tried inside its own time when its provider fails for a moment; 1 is no repeat. */
+  readonly attempts: number
   readonly breaker: BreakerLimits
   readonly params: { readonly [name: string]: ParameterRole }
   readonly errors: { readonly [code: string]: ErrorClass }
@@ -127,12 +140,16 @@ export interface Contract {
 
 /** The product's code behind a contract. `run` for reads, `commit` for effects. */
 export interface Implementation {
+  /** Whether this actor may do this with this object; asked before the plan or the start, and again before the commit. */
+  readonly authorize?: (input: JsonObject, cx: ToolContext) => boolean | Promise<boolean>
   readonly run?: (input: JsonObject, cx: ToolContext) => unknown
   readonly plan?: (input: JsonObject, cx: ToolContext) => Plan | Promise<Plan>
   /** The version of the resource now; compared with the plan's before the effect starts (J12). */
   readonly resourceVersion?: (input: JsonObject, cx: ToolContext) => string | Promise<string>
   readonly commit?: (input: JsonObject, cx: ToolContext) => unknown
   readonly probe?: (input: JsonObject, cx: ToolContext) => ProbeOutcome | Promise<ProbeOutcome>
+  /** After `later`: the outcome, or `later` again. */
+  readonly resume?: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => unknown
 }
 
 /**

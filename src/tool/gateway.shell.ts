@@ -7,12 +7,16 @@
  */
 import { hashArguments } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Random } from '../kernel/random.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
-import type { CallFacts, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import type { CallContext, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import type { Egress, Fetch } from './egress.shell.ts'
+import { type Arrived, type Later, laterOf } from './later.ts'
 import { envelope, errorEnvelope, happened } from './outcome.ts'
 import { gathered } from './result.shell.ts'
+import { retryWait } from './retry.ts'
 import { scrubJson } from './scrub.ts'
 import { type CallServices, contextWith, NO_SERVICES } from './services.ts'
 import { leavesOpen } from './taxonomy.ts'
@@ -20,6 +24,10 @@ import { declaredError } from './toolerror.ts'
 
 export interface CallOptions {
   readonly clock: Clock
+  /** The way out of every call. */
+  readonly egress: Egress
+  /** For the jitter between attempts of a read; without it each waits for the longest time. */
+  readonly random?: Random
   /** Shorter than the contract's when the run has less time left. */
   readonly timeoutMs?: number
   /** What this call is given: credentials, a folder, a place for what it returns. */
@@ -35,24 +43,46 @@ export type PlanOutcome =
 /** `settled` with an error: the provider refused, nothing happened. */
 export type CommitOutcome =
   | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
   | { readonly kind: 'unknown'; readonly because: 'timeout' | 'aborted' | 'broken' }
+
+/** `silent`: nobody has told, and the contract has no `resume` to find out. `broken`: `resume` itself did not end. */
+export type ResumeOutcome =
+  | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
+  | { readonly kind: 'silent' | 'broken' }
 
 export type ProbeResult =
   | { readonly happened: true; readonly outcome: ToolOutcome }
   | { readonly happened: false }
   | { readonly happened: 'unknown' }
 
+/** Whether the contract lets this actor do this with this object. Anything but `true`, in time, is a no (I3). */
+export async function callAuthorize(
+  contract: Contract,
+  input: JsonObject,
+  cx: CallContext,
+  options: CallOptions,
+): Promise<boolean> {
+  const { authorize } = contract.implementation
+  if (!authorize) return true
+  const ended = await within(contract, cx, options, (inner) => authorize(input, inner))
+  return ended.kind === 'returned' && ended.value === true
+}
+
 export async function callRead(
   contract: Contract,
   input: JsonObject,
-  cx: CallFacts,
+  cx: CallContext,
   options: CallOptions,
-): Promise<ToolOutcome> {
+): Promise<ToolOutcome | { readonly later: Later }> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
-  const ended = await within(contract, cx, options, async (inner) =>
-    gathered(contract, await run(input, inner), { ...servicesOf(options), signal: inner.signal }),
-  )
+  const ended = await within(contract, cx, options, async (inner) => {
+    const attempt = () => run(input, inner)
+    const value = await (contract.attempts === 1 ? attempt() : repeatedly(contract, inner, options, attempt))
+    return gatheredOrLater(contract, value, inner, options)
+  })
   if (ended.kind === 'returned') return ended.value
   return failed(ended.kind === 'threw' ? errorOf(contract, ended.thrown, options) : interrupted(ended.kind))
 }
@@ -61,7 +91,7 @@ export async function callRead(
 export async function callPlan(
   contract: Contract,
   input: JsonObject,
-  cx: CallFacts,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<PlanOutcome> {
   const { plan, resourceVersion } = contract.implementation
@@ -86,7 +116,7 @@ export async function callPlan(
 export async function callResourceVersion(
   contract: Contract,
   input: JsonObject,
-  cx: CallFacts,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<
   { readonly ok: true; readonly version: string | null } | { readonly ok: false; readonly error: ErrorEnvelope }
@@ -103,7 +133,7 @@ export async function callResourceVersion(
 export async function callCommit(
   contract: Contract,
   permit: Permit,
-  cx: CallFacts,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<CommitOutcome> {
   const { commit } = contract.implementation
@@ -113,9 +143,12 @@ export async function callCommit(
   const ended = await within(contract, cx, options, async (inner) => {
     const value = await commit(input, inner)
     isDone = true
-    return gathered(contract, value, { ...servicesOf(options), signal: inner.signal })
+    return gatheredOrLater(contract, value, inner, options)
   })
-  if (ended.kind === 'returned') return { kind: 'settled', outcome: happened(ended.value) }
+  if (ended.kind === 'returned')
+    return 'later' in ended.value
+      ? { kind: 'later', later: ended.value.later }
+      : { kind: 'settled', outcome: happened(ended.value) }
   // it has happened; what came after it could not be read to its end
   if (isDone) return { kind: 'settled', outcome: happened(failed(envelope('result_not_kept'))) }
   if (ended.kind !== 'threw') return { kind: 'unknown', because: ended.kind }
@@ -124,11 +157,50 @@ export async function callCommit(
   return { kind: 'settled', outcome: failed(errorOf(contract, ended.thrown, options)) }
 }
 
+/**
+ * A wait is over: what came of the call? `resume` says it; without one, what was told is the result. It only looks, so
+ * it may be asked again after a crash.
+ */
+export async function callResume(
+  contract: Contract,
+  input: JsonObject,
+  cx: CallContext,
+  { arrived, isTimer, ...options }: CallOptions & { readonly arrived: Arrived | null; readonly isTimer: boolean },
+): Promise<ResumeOutcome> {
+  const { resume } = contract.implementation
+  if (!resume && !arrived && !isTimer) return { kind: 'silent' }
+  const ended = await within(contract, cx, options, async (inner) => {
+    const told: unknown = arrived ? arrived.body : { waited: true }
+    const value: unknown = resume ? await resume(input, inner, arrived) : told
+    return resume
+      ? gatheredOrLater(contract, value, inner, options)
+      : gathered(contract, value, { ...servicesOf(options), signal: inner.signal })
+  })
+  if (ended.kind === 'returned') {
+    if ('later' in ended.value) return { kind: 'later', later: ended.value.later }
+    return { kind: 'settled', outcome: contract.effect === 'read' ? ended.value : happened(ended.value) }
+  }
+  const declared = ended.kind === 'threw' ? declaredError(contract, ended.thrown) : null
+  if (ended.kind !== 'threw' || !declared || leavesOpen(declared.class)) return { kind: 'broken' }
+  return { kind: 'settled', outcome: failed(errorOf(contract, ended.thrown, options)) }
+}
+
+/** What a tool returned, read to its end; or that it waits for something outside. */
+async function gatheredOrLater(
+  contract: Contract,
+  value: unknown,
+  { signal }: ToolContext,
+  options: CallOptions,
+): Promise<ToolOutcome | { readonly later: Later }> {
+  const wait = laterOf(value)
+  return wait ? { later: wait } : gathered(contract, value, { ...servicesOf(options), signal })
+}
+
 /** Asks whether an effect happened. Whatever is not a clear answer is `unknown`. */
 export async function callProbe(
   contract: Contract,
   input: JsonObject,
-  cx: CallFacts,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<ProbeResult> {
   const { probe } = contract.implementation
@@ -157,7 +229,7 @@ const interrupted = (kind: 'timeout' | 'aborted'): ErrorEnvelope =>
   envelope(kind === 'timeout' ? 'tool_timeout' : 'canceled')
 
 /** The input in the permit's own bytes, or null when the permit is for another call. */
-function permittedInput(contract: Contract, permit: Permit, cx: CallFacts): JsonObject | null {
+function permittedInput(contract: Contract, permit: Permit, cx: CallContext): JsonObject | null {
   const { name: tool, version } = contract
   const hash = hashArguments({ tool, version, tenant: cx.actor.tenant, text: permit.canonical })
   const same =
@@ -182,6 +254,26 @@ function isPlan(value: Json): value is Plan & JsonObject {
   )
 }
 
+/** The attempts of one read, in the time of one call. */
+async function repeatedly(
+  contract: Contract,
+  { signal }: ToolContext,
+  { clock, random, timeoutMs = contract.timeoutMs }: CallOptions,
+  attempt: () => unknown,
+): Promise<unknown> {
+  const until = clock.monotonic() + Math.min(timeoutMs, contract.timeoutMs)
+  for (let failed = 1; ; failed++) {
+    try {
+      return await attempt()
+    } catch (thrown) {
+      const leftMs = until - clock.monotonic()
+      const wait = retryWait(contract, { thrown, failed, leftMs, fraction: random?.fraction() ?? 1 })
+      if (wait === null || signal.aborted) throw thrown
+      await clock.sleep(wait, signal)
+    }
+  }
+}
+
 type Ended<T> =
   | { readonly kind: 'returned'; readonly value: T }
   | { readonly kind: 'threw'; readonly thrown: unknown }
@@ -191,7 +283,7 @@ type Ended<T> =
 /** Runs `work` until it ends, its time is over or the run's signal aborts; the first of them counts. */
 function within<T>(
   contract: Contract,
-  cx: CallFacts,
+  cx: CallContext,
   options: CallOptions,
   work: (cx: ToolContext) => T | Promise<T>,
 ): Promise<Ended<T>> {
@@ -216,9 +308,17 @@ function within<T>(
       leave({ kind: 'timeout' }, new DOMException('The time of the call is over.', 'TimeoutError')),
     )
     cx.signal.addEventListener('abort', stop)
-    const given = contextWith(contract, { ...cx, signal: inner.signal }, servicesOf(options))
+    const fetch = reaching(contract, options.egress, inner.signal)
+    const given = contextWith(contract, { ...cx, signal: inner.signal, fetch }, servicesOf(options))
     void settle(() => work(given)).then(end)
   })
+}
+
+/** The way out of one call: the hosts of its contract, the time of its call, and nothing after its end. */
+function reaching({ hosts, timeoutMs }: Contract, egress: Egress, signal: AbortSignal): Fetch {
+  const fetch = egress.fetch({ hosts, timeoutMs })
+  return (input, init) =>
+    fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal })
 }
 
 /** Never rejects, whether the implementation throws at once, later, or after everybody has gone. */

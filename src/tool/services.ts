@@ -1,6 +1,6 @@
 /** What a call is given from outside, and how a tool comes by it: nothing that its contract does not declare. */
 import { Fault } from '../kernel/fault.ts'
-import type { CallFacts, Contract, ToolContext } from './contract.ts'
+import type { Contract, ToolContext } from './contract.ts'
 import type { Keeper } from './result.shell.ts'
 import type { Folder } from './sandbox.ts'
 import { NO_SCRUB, type Scrub } from './scrub.ts'
@@ -25,7 +25,11 @@ export const NO_SERVICES: CallServices = Object.freeze({
 
 type Declared = Pick<Contract, 'name' | 'credentials' | 'folder'>
 
-export const contextWith = (contract: Declared, facts: CallFacts, services: CallServices): ToolContext => ({
+export const contextWith = (
+  contract: Declared,
+  facts: Omit<ToolContext, 'credential' | 'folder'>,
+  services: CallServices,
+): ToolContext => ({
   ...facts,
   credential(capability) {
     const value = contract.credentials.includes(capability) ? services.secrets.get(capability) : undefined
