@@ -19,6 +19,7 @@ grant usage on schema public to public;
 -- types
 create domain plimsoll.amount as bigint CHECK ((VALUE >= 0));
 create domain plimsoll.approval as text CHECK ((VALUE = ANY (ARRAY['auto'::text, 'confirm'::text, 'strong_confirm'::text, 'refused'::text])));
+create domain plimsoll.artifact_kind as text CHECK ((VALUE = ANY (ARRAY['result'::text, 'file'::text])));
 create domain plimsoll.cancel_cause as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'superseded'::text, 'disconnect'::text, 'operator'::text, 'parent'::text])));
 create domain plimsoll.delivery_outcome as text CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'given_up'::text])));
 create domain plimsoll.effect_kind as text CHECK ((VALUE = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text])));
@@ -36,6 +37,42 @@ create domain plimsoll.visibility as text CHECK ((VALUE = ANY (ARRAY['user'::tex
 create domain plimsoll.wait_reason as text CHECK ((VALUE = ANY (ARRAY['confirmation'::text, 'unknown_effect'::text, 'question'::text, 'timer'::text, 'external'::text])));
 
 -- tables
+
+create table plimsoll.artifact (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  session_id text not null,
+  user_id text not null,
+  subject_id text not null,
+  run_id text not null,
+  step integer not null,
+  "position" integer not null,
+  call_id text not null,
+  kind plimsoll.artifact_kind not null,
+  media_type text not null,
+  bytes plimsoll.amount not null,
+  sha256 text not null,
+  object_key text not null,
+  about bytea,
+  result_hash text not null,
+  integrity text not null,
+  confidentiality text not null,
+  origin jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone,
+  removed_at timestamp with time zone,
+  constraint artifact_pkey PRIMARY KEY (tenant_id, id)
+);
+alter table plimsoll.artifact enable row level security;
+alter table plimsoll.artifact force row level security;
+alter table plimsoll.artifact owner to plimsoll_owner;
+CREATE INDEX artifact_file ON plimsoll.artifact USING btree (tenant_id, session_id) WHERE ((kind)::text = 'file'::text);
+CREATE INDEX artifact_run ON plimsoll.artifact USING btree (tenant_id, run_id, step, "position");
+CREATE UNIQUE INDEX artifact_object ON plimsoll.artifact USING btree (tenant_id, object_key);
+create policy tenant on plimsoll.artifact for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.artifact to plimsoll_app;
+grant update (about, removed_at) on table plimsoll.artifact to plimsoll_app;
 
 create table plimsoll.audit (
   tenant_id text not null,

@@ -6,7 +6,7 @@ import * as main from './index.ts'
 import * as mcp from './mcp.ts'
 import * as testing from './testing/index.ts'
 
-const MOST_NAMES = 40
+const MOST_NAMES = 60
 
 /** All exported names of a door, types included. */
 function names(file: string): string[] {
@@ -29,7 +29,7 @@ describe('the doors', () => {
   it('I1 `plimsoll/mcp` gives these values and no others', () =>
     expect(Object.keys(mcp).sort()).toEqual(['definitionsOf', 'isolation', 'mcp']))
 
-  it('I1 `plimsoll` has at most 40 names, each said by name', () => {
+  it('I1 `plimsoll` has at most 60 names, each said by name', () => {
     const all = names('index.ts')
     expect(all.length).toBeLessThanOrEqual(MOST_NAMES)
     expect(all.sort()).toMatchSnapshot()

@@ -30,6 +30,8 @@ import { attended } from './run/attend.shell.ts'
 import type { Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
+import { download } from './run/artifacts.shell.ts'
+import type { ToolServices } from './run/services.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
 import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
@@ -44,6 +46,13 @@ import { type Deltas, deltas } from './stream/deltas.shell.ts'
 import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
+import { artifactStore, type ArtifactView } from './tool/artifact.store.ts'
+import type { Credentials } from './tool/credentials.ts'
+import type { ByteRange, ObjectStore } from './tool/objects.ts'
+import { folders, sweepFolders } from './tool/sandbox.shell.ts'
+import { terminated } from './tool/sandbox.store.ts'
+import { repeated } from './tool/repeated.shell.ts'
+import { sweepObjects } from './tool/sweep.shell.ts'
 import { type Egress, openEgress } from './tool/egress.shell.ts'
 import { rateStore } from './tool/rate.store.ts'
 
@@ -54,6 +63,12 @@ export interface RuntimeOptions {
   readonly agents: readonly Agent[]
   /** Whether an actor may use a tool now, asked at every use; default: what its credential carries. */
   readonly authorize?: Authorize
+  /** Where results are kept that nobody reads whole; without one they are cut, and a tool cannot return a stream. */
+  readonly objects?: ObjectStore
+  /** What tools are given that declare `credentials`. */
+  readonly credentials?: Credentials
+  /** Where the folders of conversations are made, for tools that say `folder: true`. */
+  readonly folders?: string
   readonly sealer?: Sealer
   readonly clock?: Clock
   readonly ids?: Ids
@@ -124,6 +139,10 @@ export interface Runtime {
   unknownEffects(actor: Actor, limit: number): ReturnType<EffectStore['unknown']>
   /** Says what became of one, and why that is known; the audit row is written with it. */
   resolve(actor: Actor, at: EffectPlace, said: Resolution): Promise<Run>
+  /** The bytes of an artifact that `reads.artifact` has shown, as fast as they are taken; an audit row says so. */
+  download(actor: Actor, artifact: ArtifactView, range: ByteRange): Promise<AsyncIterable<Uint8Array>>
+  /** Removes objects and folders that nobody needs any more. Workers do so every hour. */
+  sweep(): Promise<{ readonly objects: number; readonly folders: number }>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -148,11 +167,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sessions = sessionStore(db, sealer)
   const events = eventStore(db, sealer)
   const spoken = deltas({ events, hub: listeners, clock })
-  const reads = readsOf({ sessions, views: viewStore(db), confirmations })
+  const artifacts = artifactStore(db, sealer)
+  const { objects } = options
+  const keeping = objects ? { objects, sealer, ids, artifacts } : null
+  const here = options.folders === undefined ? null : folders({ root: options.folders, kept: keeping })
+  const services: ToolServices = { keeping, credentials: options.credentials ?? null, folders: here }
+  const reads = readsOf({ sessions, views: viewStore(db), confirmations, artifacts })
   const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
   const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, egress, agents }
+  const outside = { runs, confirmations, sealer, ids, clock, egress, agents, services }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const minds = options.agents.some((a) => a.cancelAfterMs !== null)
   const absenceOf = async (actor: Actor, run: RunId): Promise<number | null> =>
@@ -160,6 +184,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
+  const sweep = async () => ({
+    objects: keeping ? await sweepObjects({ ...keeping, clock }) : 0,
+    folders: here ? await sweepFolders(here, (walls, session) => terminated(db, walls, session)) : 0,
+  })
 
   return {
     db,
@@ -192,7 +220,14 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     eventsAfter: (actor, run, page) => eventsAfter(events, scopeOf(actor), { ...page, run, operator: false }),
     ready: () => storeReady(db),
     openConversation: (actor, agent) => openConversation(talking, actor, agent),
-    closeConversation: (actor, session, version) => closeConversation(talking, actor, session, version),
+    async closeConversation(actor, session, version) {
+      const closed = await closeConversation(talking, actor, session, version)
+      const { tenant, environment } = actor
+      // at once where nothing works any more; the sweep takes what is left
+      if (here && (await terminated(db, actor, [session])).length > 0)
+        await here.remove({ tenant, environment, session }).catch(() => {})
+      return closed
+    },
     async submit(actor, request) {
       const done = await submitMessage(outside, actor, request)
       wake()
@@ -226,6 +261,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       wake()
       return done
     },
+    download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
+    sweep,
     async work(how = {}) {
       const fault = options.fault ?? noFaults
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
@@ -246,6 +283,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           random,
           fault,
           authorize: options.authorize ?? (() => true),
+          services,
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
           },
@@ -261,7 +299,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         },
       })
       workers.add(worker)
-      return { ...worker, stop: () => worker.stop().finally(() => workers.delete(worker)) }
+      const rest = keeping || here ? repeated(clock, sweep, how.onError) : () => {}
+      const stop = () => {
+        rest()
+        return worker.stop().finally(() => workers.delete(worker))
+      }
+      return { ...worker, stop }
     },
   }
 }

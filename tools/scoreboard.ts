@@ -44,6 +44,7 @@ const ROWS: readonly Row[] = [
   { name: 'simulate', command: 'npm run simulate', figures: (r) => `${n(r, 'seeds')} seeds, ${n(r, 'violations')} violations; ${n(r, 'killed')} of ${n(r, 'plantedBugs')} planted bugs found` },
   { name: 'redteam', command: 'npm run redteam', figures: (r) => `${n(r, 'cases')} injected cases, a model that obeys all: ${n(r, 'rungs', 'R4', 'effects')} unauthorised effects` },
   { name: 'inputs', command: 'npm run inputs', figures: (r) => `${n(r, 'asExpected')} of ${n(r, 'cases')} bad inputs as expected, ${n(r, 'skipped')} skipped` },
+  { name: 'large', command: 'npm run large', figures: (r) => `a result of ${n(r, 'rows')} rows: ${n(r, 'modelBytes')} bytes for the model, ${n(r, 'rawBytes')} fetched back ${part(r, 'identical') === true ? 'identical' : 'DIFFERENT'}, ${n(r, 'growthMb')} MB of memory` },
   { name: 'guard', command: 'npm run guard', figures: (r) => `${n(r, 'cases')} candidates, ${n(r, 'missed')} missed, ${n(r, 'falseAlarms')} false alarms` },
   { name: 'recall', command: 'npm run recall', figures: (r) => `recall at 10 ${n(r, 'r10')} over ${n(r, 'queries')} queries, ${n(r, 'p95ms')} ms at the 95th percentile` },
   { name: 'steps', command: 'npm run bench -- steps', figures: (r) => `${n(r, 'concurrency', '50', 'stepsPerSecond')} steps a second with 50 runs, ${n(r, 'concurrency', '1', 'stepsPerSecond')} with one; ${n(r, 'concurrency', '1', 'commitsPerStep')} commits a step; bare commits ${n(r, 'concurrency', '1', 'bareCommitsPerSecond')}` },

@@ -35,6 +35,8 @@ export interface Client {
   get(path: string): Promise<Body>
   post(path: string, sent?: Sent): Promise<Body>
   delete(path: string): Promise<void>
+  /** Bytes as they come. @throws the Fault that the server told */
+  bytes(path: string): Promise<AsyncIterable<Uint8Array>>
   /** The same server, asked by an end user: with a token that this client's service key mints. */
   as(user: string): Promise<Client>
 }
@@ -74,6 +76,15 @@ export function client(url: string, bearer: string): Client {
     get: (path) => good('GET', path),
     post: (path, sent) => good('POST', path, sent),
     delete: async (path) => void (await good('DELETE', path)),
+    async bytes(path) {
+      const response = await fetch(url + path, { headers: { authorization: `Bearer ${bearer}` } }).catch(
+        (cause: unknown) => {
+          throw new Fault('server_unreachable', `No server answers at ${url}.`, { cause })
+        },
+      )
+      if (response.ok && response.body) return response.body as unknown as AsyncIterable<Uint8Array>
+      throw faultOf((await response.json()) as Body)
+    },
     async as(user) {
       const { token } = await good('POST', '/v1/tokens', { body: { user } })
       return client(url, String(token))

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { EXIT, Fault } from '../kernel/fault.ts'
 import type { DecideOptions } from './approvals.ts'
+import type { GetOptions } from './artifacts.ts'
 import type { Reach } from './client.ts'
 import type { ResolveOptions } from './effects.ts'
 import type { CreateOptions } from './keys.ts'
@@ -74,6 +75,7 @@ function commands(out: Output, exits: Exits): Command {
   runs(program, out)
   approvals(program, out)
   effects(program, out)
+  artifacts(program, out)
   keys(program, out)
   mcp(program, out, exits)
   leaf(program, 'version', 'the version of this program').action(async () =>
@@ -222,6 +224,16 @@ function effects(program: Command, out: Output): void {
     .action(async (effect: string, given: ResolveOptions) =>
       (await import('./effects.ts')).resolveEffect(effect, given, out),
     )
+}
+
+function artifacts(program: Command, out: Output): void {
+  const group = program.command('artifacts').description('what calls returned and nobody reads whole')
+  server(leaf(group, 'list <run>', 'in the order of the calls')).action(async (run: string, given: Reach) =>
+    (await import('./artifacts.ts')).listArtifacts(run, given, out),
+  )
+  server(leaf(group, 'get <artifact>', 'downloads it, and holds it against its hash'))
+    .option('-o, --output <file>', 'where to; default: its own name in this folder. Nothing is overwritten')
+    .action(async (id: string, given: GetOptions) => (await import('./artifacts.ts')).getArtifact(id, given, out))
 }
 
 /** An option that is repeated. */

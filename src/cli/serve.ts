@@ -1,6 +1,17 @@
 /** The life of a process that serves: its store, its worker, its server, and a polite end. */
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Agent, createRuntime, type Db, Fault, openStore, type Runtime, type Worker } from '../index.ts'
+import {
+  type Agent,
+  createRuntime,
+  type Db,
+  Fault,
+  type ObjectStore,
+  openObjects,
+  openStore,
+  type Runtime,
+  type Worker,
+} from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
 import { failure, type Output } from './output.ts'
 
@@ -23,15 +34,27 @@ export function stopAsked(): Promise<void> {
 
 /** @throws Fault `schema_older` when the store lacks a migration */
 export async function openRuntime(
-  place: string,
+  { db: place, data }: { readonly db: string | undefined; readonly data: string },
   agents: readonly Agent[],
 ): Promise<{ readonly db: Db; readonly runtime: Runtime }> {
-  const db = await openStore(place)
-  const runtime = createRuntime({ db, agents })
+  const db = await openStore(place ?? join(data, 'store'))
+  const objects = objectsOf(data, process.env)
+  const runtime = createRuntime({ db, agents, objects, folders: join(data, 'folders') })
   const why = await runtime.ready()
   if (why === null) return { db, runtime }
   await db.close()
   throw new Fault('schema_older')
+}
+
+/** A folder beside the store, or what PLIMSOLL_OBJECTS names: another folder, or a bucket with the usual AWS_ variables. */
+function objectsOf(data: string, env: NodeJS.ProcessEnv): ObjectStore {
+  const place = env['PLIMSOLL_OBJECTS'] || join(data, 'objects')
+  return openObjects(place, {
+    accessKeyId: env['AWS_ACCESS_KEY_ID'] ?? '',
+    secretAccessKey: env['AWS_SECRET_ACCESS_KEY'] ?? '',
+    ...(env['AWS_SESSION_TOKEN'] && { sessionToken: env['AWS_SESSION_TOKEN'] }),
+    ...(env['AWS_REGION'] && { region: env['AWS_REGION'] }),
+  })
 }
 
 /** Runs and codes only: what a run said or did is not for a log. */

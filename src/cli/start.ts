@@ -24,7 +24,7 @@ export async function start(options: StartOptions, out: Output): Promise<number>
   const asked = stopAsked()
   const agents = options.file === undefined ? builtIn(options.data) : await loadAgents(options.file)
   await ensureFolder(options.data)
-  const { db, runtime } = await openRuntime(options.db ?? join(options.data, 'store'), agents)
+  const { db, runtime } = await openRuntime(options, agents)
   try {
     const { access, isNew, kept } = await ensureAccess(options.data, runtime)
     if (kept !== null) out.note(`plimsoll: The keys of another store were in this folder; they are kept in ${kept}.`)
@@ -106,7 +106,7 @@ export async function work(options: Pick<StartOptions, 'file' | 'db' | 'data'>, 
   const asked = stopAsked()
   const agents = options.file === undefined ? builtIn(options.data) : await loadAgents(options.file)
   await ensureFolder(options.data)
-  const { db, runtime } = await openRuntime(options.db ?? join(options.data, 'store'), agents)
+  const { db, runtime } = await openRuntime(options, agents)
   const worker = await runtime.work({ onError: reportTo(out) })
   out.show(`The worker is ready: ${agents.map((a) => a.name).join(', ')}.`)
   out.result({ ready: true, worker: worker.id(), store: db.engine, agents: agents.map((a) => a.name) })

@@ -122,6 +122,41 @@ const confirmation = z.strictObject({
   expires_at: time,
 })
 
+const artifact = z.strictObject({
+  id: id('art'),
+  run_id: id('run'),
+  step: z.int(),
+  position: z.int(),
+  call_id: z.string().describe("The provider's label of the call"),
+  kind: z.enum(['result', 'file']),
+  name: z.string(),
+  media_type: z.string(),
+  bytes: z.int(),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  integrity: z.enum(['trusted', 'user', 'untrusted']),
+  confidentiality: z.enum(['public', 'subject', 'tenant', 'secret']),
+  summary: maybe(
+    z.strictObject({
+      rows: z.int(),
+      columns: z.array(
+        z.strictObject({
+          name: z.string(),
+          types: z.array(z.string()),
+          missing: z.int(),
+          numbers: z
+            .strictObject({ min: z.number(), max: z.number(), mean: z.number(), deviation: z.number() })
+            .optional(),
+        }),
+      ),
+      more_columns: z.int(),
+      outliers: z.array(z.strictObject({ column: z.string(), row: z.int(), value: z.number() })),
+      first: z.array(z.unknown()).describe('The first rows, whole'),
+    }),
+  ).describe('Of rows; null for other content'),
+  created_at: time,
+  expires_at: maybe(time),
+})
+
 const event = z.looseObject({
   id: z.int(),
   type: z.string(),
@@ -178,6 +213,8 @@ export const answers = {
       result_hash: maybe(z.string()),
     }),
   ),
+  artifact,
+  artifacts: list(artifact),
   events: z.strictObject({ items: z.array(event), last_event: z.int(), ended: z.boolean() }),
   conversation: conversationInList.extend({ last_message_id: maybe(z.string()) }),
   conversations: page(conversationInList),

@@ -2,20 +2,20 @@
 import { Hono } from 'hono'
 import { Fault, FAULTS } from '../kernel/fault.ts'
 import { accessRoutes } from './access.ts'
+import { artifactRoutes } from './artifacts.ts'
 import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
-import { eventRoutes, type Streaming } from './events.ts'
+import { eventRoutes } from './events.ts'
 import { openapi } from './openapi.ts'
 import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
+import type { Pumping } from './pump.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { runRoutes } from './runs.ts'
 import { signalRoutes } from './signals.ts'
 
-export interface AppOptions extends Parts, Streaming {
+export interface AppOptions extends Parts, Pumping {
   readonly isDraining: () => boolean
-  /** Faults that are not the caller's, for a restricted log. */
-  readonly onError: (error: unknown) => void
 }
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -71,6 +71,7 @@ export function appPlane(options: AppOptions): Hono<Env> {
   runRoutes(app, options)
   confirmationRoutes(app, options)
   eventRoutes(app, options, options)
+  artifactRoutes(app, options, options)
   signalRoutes(app, options)
   operatorRoutes(app, options)
   return app

@@ -10,6 +10,7 @@ import { Fault } from '../kernel/fault.ts'
 import type { RunId } from '../kernel/ids.ts'
 import type { RunView } from '../run/view.store.ts'
 import type { StreamItem } from '../stream/follow.shell.ts'
+import { drained, type Streaming } from './pump.ts'
 import { type Ctx, type Env, idOf, invalid, type Parts, queryOf } from './request.ts'
 import { queries } from './schemas.ts'
 import { streamData } from './views.ts'
@@ -18,42 +19,6 @@ const HEARTBEAT_MS = 15_000
 /** Proposed to browsers for their next attempt. */
 const RETRY_MS = 1_000
 const JSON_PAGE = 100
-const RETRY_LATER_MS = 5_000
-
-/** The open streams of a process. */
-export interface Streams {
-  readonly open: () => number
-  /** @throws Fault `stream_limit` */
-  enter(tenant: string, leave: () => void): () => void
-  /** Ends all of them; each client knows the last event that it has. */
-  close(): void
-}
-
-export function streams(most: number): Streams {
-  const inside = new Map<() => void, string>()
-  let isClosed = false
-  return {
-    open: () => inside.size,
-    enter(tenant, leave) {
-      const ofTenant = [...inside.values()].filter((one) => one === tenant).length
-      // one tenant alone cannot take the last places of the others
-      if (isClosed || inside.size >= most || ofTenant >= Math.ceil(most * 0.75))
-        throw new Fault('stream_limit', undefined, { retryAfterMs: RETRY_LATER_MS })
-      inside.set(leave, tenant)
-      return () => void inside.delete(leave)
-    },
-    close() {
-      isClosed = true
-      for (const leave of [...inside.keys()]) leave()
-    },
-  }
-}
-
-export interface Streaming {
-  readonly streams: Streams
-  /** How long a client may leave what waits for it unread. */
-  readonly stallMs: number
-}
 
 export function eventRoutes(app: Hono<Env>, parts: Parts, streaming: Streaming): void {
   app.get('/v1/runs/:id/events', async (c) => {
@@ -131,18 +96,6 @@ async function pump(items: AsyncIterable<StreamItem>, outgoing: Writable, stallM
     if (!outgoing.write(frame(item))) await drained(outgoing, stallMs)
     if (outgoing.destroyed) return
   }
-}
-
-function drained(outgoing: Writable, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const stalled = setTimeout(() => outgoing.destroy(), ms)
-    const done = () => {
-      clearTimeout(stalled)
-      outgoing.off('drain', done).off('close', done)
-      resolve()
-    }
-    outgoing.once('drain', done).once('close', done)
-  })
 }
 
 function frame(item: StreamItem): string {

@@ -14,6 +14,8 @@ interface Operation {
   /** `required`: the request is refused without it. */
   readonly ifMatch?: 'required' | 'optional'
   readonly once?: true
+  /** The answer is bytes: the whole, or the range that was asked for. */
+  readonly bytes?: true
 }
 
 const get = (path: string, answer: keyof typeof answers, summary: string, query?: z.ZodObject): Operation => ({
@@ -70,6 +72,18 @@ export const OPERATIONS: readonly Operation[] = [
   ),
   get('/v1/runs/{id}/ledger', 'ledger', 'What was reserved, spent and released'),
   get('/v1/runs/{id}/effects', 'effects', 'What touched the world, without values'),
+  get(
+    '/v1/runs/{id}/artifacts',
+    'artifacts',
+    'What its calls returned and nobody reads whole, in the order of the calls',
+  ),
+  get('/v1/artifacts/{id}', 'artifact', 'One artifact: type, size, hash, and a summary of its rows'),
+  {
+    method: 'get',
+    path: '/v1/artifacts/{id}/content',
+    summary: 'The bytes of an artifact, for download; each request is audited',
+    bytes: true,
+  },
   post('/v1/runs/{id}/cancel', 'canceled', 'Cancel: stops what has not started; what was done stays done', {
     body: bodies.nothing,
     ifMatch: 'optional',
@@ -104,6 +118,21 @@ const schemaOf = (schema: z.ZodType): object => {
 
 const reference = (name: keyof typeof answers) => ({ $ref: `#/components/schemas/${name}` })
 
+const text = (description: string) => ({ description, schema: { type: 'string' } })
+const BYTES = {
+  'application/octet-stream': { schema: { type: 'string', contentMediaType: 'application/octet-stream' } },
+}
+const WHOLE = {
+  headers: {
+    ETag: text('The SHA-256 of the whole, in quotes'),
+    'Accept-Ranges': text('bytes'),
+    'Content-Disposition': text('attachment, with the name'),
+    'Content-Length': text('Bytes of this answer'),
+  },
+  content: BYTES,
+}
+const RANGE = { headers: { ...WHOLE.headers, 'Content-Range': text('bytes from-to/size') }, content: BYTES }
+
 function describe(operation: Operation): object {
   const { answer, body, query, status = 200, summary } = operation
   const header = (name: string, required: boolean, pattern: string) => ({
@@ -128,6 +157,13 @@ function describe(operation: Operation): object {
     ...(operation.ifMatch ? [header('If-Match', operation.ifMatch === 'required', '^"v[0-9]+"$')] : []),
     ...(operation.once ? [header('Idempotency-Key', true, '^[!-~]{1,255}$')] : []),
     ...(answer === 'events' ? [header('Last-Event-ID', false, '^[0-9]+$')] : []),
+    ...(operation.bytes
+      ? [
+          header('Range', false, '^bytes=([0-9]+-[0-9]*|-[0-9]+)$'),
+          header('If-Range', false, '^"[0-9a-f]{64}"$'),
+          header('If-None-Match', false, '"[0-9a-f]{64}"'),
+        ]
+      : []),
   ]
   const content = answer && {
     'application/json': { schema: reference(answer) },
@@ -140,7 +176,8 @@ function describe(operation: Operation): object {
       requestBody: { required: body !== bodies.nothing, content: { 'application/json': { schema: schemaOf(body) } } },
     }),
     responses: {
-      [status]: { description: summary, ...(content && { content }) },
+      [status]: { description: summary, ...(content && { content }), ...(operation.bytes && WHOLE) },
+      ...(operation.bytes && { 206: { description: 'The range', ...RANGE }, 304: { description: 'Not modified' } }),
       default: {
         description: 'What went wrong',
         content: { 'application/problem+json': { schema: reference('problem') } },

@@ -29,7 +29,7 @@ export function problemOf(
   const row: FaultRow = FAULTS[fault.code]
   const retryable = row.reaction === 'retry'
   const retryMs = fault.retryAfterMs ?? (retryable ? RETRY_MS : null)
-  const { currentVersion, outcome, run, replayed } = fault.facts
+  const { currentVersion, outcome, run, replayed, size } = fault.facts
   const body: Problem = {
     type: `/docs/faults.md#${fault.code}`,
     title: row.cause,
@@ -49,6 +49,7 @@ export function problemOf(
   if (retryMs !== null) headers['retry-after'] = String(Math.max(1, Math.ceil(retryMs / 1000)))
   if (fault.code === 'unauthenticated') headers['www-authenticate'] = 'Bearer'
   if (fault.code === 'input_too_large') headers['connection'] = 'close'
+  if (size !== undefined) headers['content-range'] = `bytes */${size}`
   if (replayed === true) headers['idempotency-replayed'] = 'true'
   return { body, headers }
 }

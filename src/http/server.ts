@@ -5,7 +5,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Fault } from '../kernel/fault.ts'
 import type { Runtime } from '../runtime.ts'
 import { appPlane } from './app.ts'
-import { streams } from './events.ts'
+import { streams } from './pump.ts'
 
 export interface HttpOptions {
   /** Signs tokens and cursors; the same in all processes of one installation, at least 32 characters. */

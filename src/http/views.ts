@@ -5,6 +5,7 @@ import type { SubmitResult } from '../run/submit.shell.ts'
 import type { RunEffectsRow, RunLedgerRow, RunListRow } from '../run/view.sql.ts'
 import type { Runtime } from '../runtime.ts'
 import type { RunView } from '../run/view.store.ts'
+import type { ArtifactView } from '../tool/artifact.store.ts'
 import type { MessageView } from '../session/session.store.ts'
 import type { StreamItem } from '../stream/follow.shell.ts'
 
@@ -106,6 +107,31 @@ export const runInList = (r: RunListRow) => ({
   cost_cents: { limit: cents(r.maxCost), used: cents(r.usedCost) },
   created_at: time(r.createdAt),
   ended_at: time(r.endedAt),
+})
+
+/** What a program reads of it without the bytes. */
+export const artifact = ({ summary, ...a }: ArtifactView) => ({
+  id: a.id,
+  run_id: a.run,
+  step: a.step,
+  position: a.position,
+  call_id: a.callId,
+  kind: a.kind,
+  name: a.name,
+  media_type: a.mediaType,
+  bytes: a.bytes,
+  sha256: a.sha256,
+  integrity: a.integrity,
+  confidentiality: a.confidentiality,
+  summary: summary && {
+    rows: summary.rows,
+    columns: summary.columns,
+    more_columns: summary.moreColumns,
+    outliers: summary.outliers,
+    first: summary.first,
+  },
+  created_at: time(a.createdAt),
+  expires_at: time(a.expiresAt),
 })
 
 export const ledgerEntry = (l: RunLedgerRow) => ({

@@ -80,6 +80,7 @@ export const FAULTS = {
   invalid_arguments: row('validation', 'fix_arguments', 'model', 400, EXIT.usage, 'The arguments do not match the contract of the tool.', 'Correct the named fields and call again.'),
   invalid_request: row('invalid_request', 'stop', 'user', 400, EXIT.usage, 'The request does not match the schema of this resource.', 'Correct the fields named in `errors`.'),
   invalid_text: row('validation', 'fix_arguments', 'user', 400, EXIT.usage, 'A text holds a character that cannot be stored.', 'Send it without U+0000.'),
+  range_not_satisfiable: row('invalid_request', 'stop', 'user', 416, EXIT.usage, 'The range lies outside of the content.', 'Ask for bytes below the size that `Content-Range` names.'),
   input_too_large: row('validation', 'fix_arguments', 'user', 413, EXIT.usage, 'The input is larger than the limit.', 'Send less; the limits are listed in the documentation.'),
   unsupported_media_type: row('invalid_request', 'stop', 'user', 415, EXIT.usage, 'The body is not declared as JSON.', 'Send it with `Content-Type: application/json`.'),
   invalid_definition: row('validation', 'stop', 'operator', 500, EXIT.usage, 'A definition is inconsistent.', 'Change the line named in the message.'),
@@ -111,6 +112,11 @@ export const FAULTS = {
   rate_limited: row('rate_limited', 'retry', 'model', 429, EXIT.unavailable, 'The tool was called as often as its contract allows.', 'Try again later, or choose another way.'),
   result_not_serialisable: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool cannot be stored as JSON.', 'Return plain JSON values from the tool.'),
   result_invalid: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool does not match its contract.', 'Try another way or tell the user.'),
+  result_too_large: row('validation', 'replan', 'model', 502, EXIT.failure, 'The result of the tool is larger than its contract lets it store.', 'Ask for less: narrow the question, or a shorter time.'),
+  result_not_kept: row('unavailable', 'replan', 'model', 503, EXIT.unavailable, 'The result is too large to be read, and there is no place where it could be kept.', 'Ask for less, try later, or tell the user.'),
+  credential_missing: row('auth', 'replan', 'model', 403, EXIT.denied, 'The tool has no credential that it needs for this tenant or user.', 'Tell the user that the account has to be connected first; do not repeat the call.'),
+  folder_unavailable: row('unavailable', 'replan', 'operator', 503, EXIT.unavailable, 'The folder of the conversation cannot be made on this machine.', 'Check the disk and the object store; what was kept is there.'),
+  path_not_confined: row('invalid_request', 'stop', 'operator', 400, EXIT.usage, 'The name leads out of the folder of the conversation, or is none.', 'Use a relative name of letters without `..`, links and reserved names.'),
   unknown_outcome: row('unknown_outcome', 'stop', 'user', 409, EXIT.unknown, 'It is not known whether the action happened.', 'An operator resolves it; it is not repeated.'),
   not_started: row('canceled', 'stop', 'model', 409, EXIT.conflict, 'The call was not started.', 'Nothing happened; decide anew.'),
   wait_expired: row('unavailable', 'replan', 'model', 504, EXIT.timeout, 'What the call waited for did not come in time.', 'Try another way or tell the user.'),
@@ -159,6 +165,8 @@ export interface FaultFacts {
   readonly currentVersion?: number
   readonly outcome?: string
   readonly run?: string
+  /** Bytes of the content, when a range lies outside of it. */
+  readonly size?: number
   /** The stored answer to an earlier request with the same key. */
   readonly replayed?: boolean
 }

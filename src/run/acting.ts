@@ -14,6 +14,7 @@ import type { RateStore } from '../tool/rate.store.ts'
 import type { Agent } from './agent.ts'
 import type { Report } from './report.ts'
 import type { RunStore } from './run.store.ts'
+import type { ToolServices } from './services.shell.ts'
 import type { TranscriptMessage } from './snapshot.ts'
 import type { Run } from './state.ts'
 
@@ -36,6 +37,8 @@ export interface Acting {
   readonly random: Random
   readonly fault: FaultHook
   readonly authorize: Authorize
+  /** What calls are given from outside; none by default. */
+  readonly services?: ToolServices
   /** Until when the worker may believe in its lease, on the monotonic clock; it is earlier than the database's end. */
   readonly leaseUntil: () => number
   /** A piece of an answer, for streams. */

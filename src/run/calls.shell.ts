@@ -1,17 +1,18 @@
 /** Reads, which run beside one another, and plans, which ask before anything is done. */
-import type { Place } from '../kernel/bulkhead.shell.ts'
 import type { Showed } from '../kernel/circuit.ts'
-import type { Clock } from '../kernel/clock.ts'
-import { Fault } from '../kernel/fault.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { callAuthorize, type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
 import type { CallContext, Contract, ToolOutcome } from '../tool/contract.ts'
 import { envelope } from '../tool/outcome.ts'
+import { NO_SERVICES } from '../tool/services.ts'
 import type { ActParts, Work } from './acting.ts'
+import { admitted, showedByRead } from './admit.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
+import { inTime } from './intime.shell.ts'
 import type { PlannedCall, Report, Settlement, Waiting } from './report.ts'
 import { refused } from './said.ts'
+import { type CallOf, recorded, servicesFor } from './services.shell.ts'
 import type { Call } from './state.ts'
 
 /** I7: enough to hide the latency of a handful of look-ups, too few to flood a backend. */
@@ -42,41 +43,22 @@ export async function runReads(
 async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<typeof callRead> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
-  const place = await placeOf(parts, work.signal, contract)
-  if ('ok' in place) return place
-  const limited = await rateLimited(parts, work, contract)
-  if (limited) {
-    place.leave('nothing')
-    return limited
-  }
-  const outcome = await callRead(contract, inputOf(call), contextOf(work, call), {
-    ...limitsOf(parts, work),
-    random: parts.random,
-  })
-  place.leave('later' in outcome ? 'answered' : showedBy(outcome))
-  return outcome
-}
-
-/** A place at the tool, or why there is none: the model is told, and nothing has started. */
-export async function placeOf(
-  parts: ActParts,
-  signal: AbortSignal,
-  contract: Contract,
-): Promise<Place | Extract<ToolOutcome, { ok: false }>> {
+  const place = placeOf(work, call)
+  const services = await servicesFor(parts, place, contract)
+  if (!services) return refused('credential_missing')
+  const seat = await admitted(parts, work.signal, contract)
+  if ('ok' in seat) return seat
+  let showed: Showed = 'nothing'
   try {
-    return await parts.bulkheads.of(`tool/${contract.name}`, contract.concurrency).enter(signal)
-  } catch (error) {
-    if (signal.aborted) return refused('not_started')
-    return refused(Fault.is(error) ? error.code : 'tool_failed')
+    const limited = await rateLimited(parts, work, contract)
+    if (limited) return limited
+    const options = { ...limitsOf(parts, work), random: parts.random, services }
+    const read = await callRead(contract, inputOf(call), contextOf(work, call), options)
+    showed = 'later' in read ? 'answered' : showedByRead(read)
+    return 'later' in read ? read : await recorded(parts, place, services.keeper, read)
+  } finally {
+    seat.leave(showed)
   }
-}
-
-/** A provider that refuses is there; one that does not answer, or fails in a way that nobody declared, may be down. */
-const DOWN: ReadonlySet<string> = new Set(['tool_timeout', 'tool_failed', 'provider_unavailable', 'provider_timeout'])
-export function showedBy(outcome: ToolOutcome): Showed {
-  if (outcome.ok) return 'answered'
-  if (outcome.error.code === 'canceled' || outcome.error.code === 'not_started') return 'nothing'
-  return DOWN.has(outcome.error.code) ? 'failed' : 'answered'
 }
 
 /** One start is counted, or nothing starts. Tools without a rate ask nobody. */
@@ -87,6 +69,13 @@ export async function rateLimited(parts: ActParts, work: Work, contract: Contrac
   const hint = `Try again in ${Math.ceil(answer.waitMs / 1000)} s, or choose another way.`
   return { ok: false, error: envelope('rate_limited', hint) }
 }
+
+export const placeOf = (work: Work, call: Call): CallOf => ({
+  run: work.run,
+  call,
+  actor: work.actor,
+  signal: work.signal,
+})
 
 /**
  * The contract, if it is still the one that was judged, and this actor may still use it and may do this with this object.
@@ -99,12 +88,17 @@ export async function allowed(
 ): Promise<Contract | 'unknown_tool' | 'permission_denied' | 'not_started'> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return 'unknown_tool'
-  const yes =
-    (await authorized(parts, work, contract)) &&
-    (await callAuthorize(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work)))
+  const yes = (await authorized(parts, work, contract)) && (await isObjectAllowed(parts, work, contract, call))
   throwIfHandedBack(work.signal)
   if (work.signal.aborted) return 'not_started'
   return yes ? contract : 'permission_denied'
+}
+
+/** The contract's own word on this object, with the credentials that it declares. */
+async function isObjectAllowed(parts: ActParts, work: Work, contract: Contract, call: Call): Promise<boolean> {
+  if (!contract.implementation.authorize) return true
+  const services = (await servicesFor(parts, placeOf(work, call), contract)) ?? NO_SERVICES
+  return callAuthorize(contract, inputOf(call), contextOf(work, call), { ...limitsOf(parts, work), services })
 }
 
 /** A product's own code: anything but `true`, in time, is no permission. */
@@ -117,22 +111,6 @@ async function authorized(parts: ActParts, work: Work, contract: Contract): Prom
   } catch {
     return false
   }
-}
-
-/** The answer, or undefined when the time is over or the signal aborts before it is there. */
-function inTime(clock: Clock, signal: AbortSignal, { answer, ms }: { answer: unknown; ms: number }): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve(undefined)
-    const cancel = clock.after(ms, stop)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
-    Promise.resolve(answer)
-      .finally(() => {
-        cancel()
-        signal.removeEventListener('abort', stop)
-      })
-      .then(resolve, reject)
-  })
 }
 
 /** Execution starts from the stored canonical text and nothing else (J8). */
@@ -169,7 +147,13 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
       failed.push({ position: call.position, outcome: refused(contract) })
       continue
     }
-    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
+    const services = await servicesFor(parts, placeOf(work, call), contract)
+    if (!services) {
+      failed.push({ position: call.position, outcome: refused('credential_missing') })
+      continue
+    }
+    const options = { ...limitsOf(parts, work), services }
+    const planned = await callPlan(contract, inputOf(call), contextOf(work, call), options)
     if (!planned.ok) {
       failed.push({ position: call.position, outcome: { ok: false, error: planned.error } })
       continue

@@ -19,6 +19,7 @@ import type { CancelCause } from './reasons.ts'
 import type { Report } from './report.ts'
 import type { Egress } from '../tool/egress.shell.ts'
 import type { AuditEntry, RunStore } from './run.store.ts'
+import { servicesFor, type ToolServices } from './services.shell.ts'
 import { readSnapshot } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
 
@@ -30,6 +31,7 @@ export interface Deciding {
   readonly clock: Clock
   readonly egress: Egress
   readonly agents: ReadonlyMap<string, Agent>
+  readonly services?: ToolServices
 }
 
 export interface DecideRequest {
@@ -134,8 +136,10 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
     effectKey: call.key,
     signal: new AbortController().signal,
   }
-  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress })
-  if (!now.ok)
+  const services = await servicesFor(parts, { run: found.run, call, actor: cx.actor, signal: cx.signal }, contract)
+  const options = { clock: parts.clock, egress: parts.egress }
+  const now = services && (await callResourceVersion(contract, inputOf(call), cx, { ...options, services }))
+  if (!now?.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return
   await moveIdle(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})

@@ -6,19 +6,21 @@
  * J6  the statement that marks the start checks lease, epoch, status and cancel mark
  */
 import type { Place } from '../kernel/bulkhead.shell.ts'
-import type { Showed } from '../kernel/circuit.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import { permitFor } from '../gate/decide.ts'
 import type { Started } from '../journal/effect.store.ts'
-import { callCommit, callProbe, callResourceVersion, type CommitOutcome } from '../tool/gateway.shell.ts'
+import { callCommit, callProbe, callResourceVersion, type ProbeResult } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
+import type { CallServices } from '../tool/services.ts'
 import type { Waiting } from './report.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { allowed, contextOf, inputOf, limitsOf, placeOf, rateLimited, showedBy, withinRun } from './calls.shell.ts'
+import { admitted, showedByCommit } from './admit.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf, placeOf, rateLimited, withinRun } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
 import { refused } from './said.ts'
+import { recorded, servicesFor } from './services.shell.ts'
 import type { Call, Run } from './state.ts'
 
 /** A call leaves the house within this time of COMMIT S, or is started anew. A commit takes milliseconds; a machine that is overloaded, a second. */
@@ -40,7 +42,11 @@ export async function startEffect(
   // the rules under which somebody agreed are no longer ours
   if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto')
     return settled(work.run, call, refused('stale_plan'))
-  const stale = again ? false : await isStale(parts, work, call, contract)
+  const services = await servicesFor(parts, placeOf(work, call), contract)
+  throwIfHandedBack(work.signal)
+  // the effect has started before: what became of it is not known, with or without a credential
+  if (!services) return again ? unknown(work.run, call) : settled(work.run, call, refused('credential_missing'))
+  const stale = again ? false : await isStale(parts, work, call, { contract, services })
   throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
@@ -49,18 +55,17 @@ export async function startEffect(
   if (limited) return settled(work.run, call, limited)
 
   // what has started is asked for and sent again whoever is down: somebody has to find out
-  const place = again ? null : await placeOf(parts, work.signal, contract)
+  const place = again ? null : await admitted(parts, work.signal, contract)
   if (place && 'ok' in place) return settled(work.run, call, place)
   try {
-    return await startIn(parts, work, call, { again, contract, place })
+    return await startIn(parts, work, call, { again, contract, services, place })
   } finally {
     place?.leave('nothing')
   }
 }
 
-interface Starting {
+interface Starting extends Prepared {
   readonly again: boolean
-  readonly contract: Contract
   readonly place: Place | null
 }
 
@@ -130,7 +135,7 @@ async function perform(
   parts: ActParts,
   work: Work,
   call: Call,
-  { contract, asked, place }: Starting & { readonly asked: number },
+  { contract, services, asked, place }: Starting & { readonly asked: number },
 ): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
@@ -139,23 +144,29 @@ async function perform(
   if (parts.clock.monotonic() - asked > START_MS) return null
   const permit = permitFor(work.run, { ...call, status: 'started' })
   const cx = { ...contextOf(work, call), signal: work.patient }
-  const outcome = await callCommit(contract, permit, cx, limitsOf(parts, work))
-  place?.leave(heardOf(outcome))
+  const outcome = await callCommit(contract, permit, cx, { ...limitsOf(parts, work), services })
+  place?.leave(showedByCommit(outcome))
   await parts.fault('ext.replied')
   if (outcome.kind === 'later') return waits(work, call, outcome.later)
-  return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
+  if (outcome.kind === 'unknown') return 'reload'
+  return settled(work.run, call, await recorded(parts, placeOf(work, call), services.keeper, outcome.outcome))
 }
 
-function heardOf(outcome: CommitOutcome): Showed {
-  if (outcome.kind === 'settled') return showedBy(outcome.outcome)
-  if (outcome.kind === 'later') return 'answered'
-  return outcome.because === 'aborted' ? 'nothing' : 'failed'
+interface Prepared {
+  readonly contract: Contract
+  readonly services: CallServices
 }
 
-async function isStale(parts: ActParts, work: Work, call: Call, contract: Contract): Promise<boolean | 'failed'> {
+async function isStale(
+  parts: ActParts,
+  work: Work,
+  call: Call,
+  { contract, services }: Prepared,
+): Promise<boolean | 'failed'> {
   const planned = call.confirmation?.resourceVersion ?? null
   if (planned === null || !contract.implementation.resourceVersion) return false
-  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
+  const options = { ...limitsOf(parts, work), services }
+  const now = await callResourceVersion(contract, inputOf(call), contextOf(work, call), options)
   return now.ok ? now.version !== planned : 'failed'
 }
 
@@ -170,9 +181,14 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: work.owned }
-    const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress })
+    const place = { ...placeOf(work, call), signal: work.owned }
+    const services = await servicesFor(parts, place, contract)
+    const answer: ProbeResult = services
+      ? await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress, services })
+      : { happened: 'unknown' }
     throwIfHandedBack(work.owned)
-    if (answer.happened === true) return settled(work.run, call, answer.outcome)
+    if (answer.happened === true)
+      return settled(work.run, call, await recorded(parts, place, services?.keeper ?? null, answer.outcome))
     if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)
     // "not there" means nothing while the request may still be on its way, unless the key makes a second one harmless
     const wait = START_MS + contract.timeoutMs - (call.startedMs ?? 0)

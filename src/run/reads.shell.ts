@@ -3,12 +3,13 @@
  * not exist for him, and both are told in the same words (BR-090).
  */
 import { Fault } from '../kernel/fault.ts'
-import type { ConfirmationId, RunId, SessionId } from '../kernel/ids.ts'
+import type { ArtifactId, ConfirmationId, RunId, SessionId } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { ConfirmationStore } from '../gate/confirmation.store.ts'
 import type { ConfirmationView } from '../gate/confirmation.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { MessageView, SessionStore, SessionView } from '../session/session.store.ts'
+import type { ArtifactStore, ArtifactView } from '../tool/artifact.store.ts'
 import { isVisible } from './decide.shell.ts'
 import { type SessionState, sessionState } from './state.ts'
 import type { RunEffectsRow, RunLedgerRow, RunListRow } from './view.sql.ts'
@@ -28,6 +29,9 @@ export interface Reads {
   runs(actor: Actor, filter: Omit<RunFilter, 'user'>): Promise<Page<RunListRow>>
   ledger(actor: Actor, run: RunId): Promise<readonly RunLedgerRow[]>
   effects(actor: Actor, run: RunId): Promise<readonly RunEffectsRow[]>
+  /** What the calls of a run returned and nobody reads whole, in the order of the calls. */
+  artifacts(actor: Actor, run: RunId): Promise<readonly ArtifactView[]>
+  artifact(actor: Actor, id: ArtifactId): Promise<ArtifactView>
   conversation(actor: Actor, session: SessionId): Promise<ConversationView & { readonly head: string | null }>
   conversations(
     actor: Actor,
@@ -49,6 +53,7 @@ interface Parts {
   readonly sessions: SessionStore
   readonly views: ViewStore
   readonly confirmations: ConfirmationStore
+  readonly artifacts: ArtifactStore
 }
 
 const owner = (actor: Actor): string => (actor.kind === 'end_user' ? actor.user : '')
@@ -65,7 +70,7 @@ function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => string)
   return { items, next: rows.length > limit && last !== undefined ? keyOf(last) : null }
 }
 
-export function readsOf({ sessions, views, confirmations }: Parts): Reads {
+export function readsOf({ sessions, views, confirmations, artifacts }: Parts): Reads {
   async function run(actor: Actor, id: RunId): Promise<RunView> {
     const found = await views.run(scopeOf(actor), owner(actor), id)
     if (!found) throw new Fault('not_found')
@@ -90,6 +95,15 @@ export function readsOf({ sessions, views, confirmations }: Parts): Reads {
     async effects(actor, id) {
       await run(actor, id)
       return views.effects(scopeOf(actor), id)
+    },
+    async artifacts(actor, id) {
+      await run(actor, id)
+      return artifacts.ofRun(scopeOf(actor), owner(actor), id)
+    },
+    async artifact(actor, id) {
+      const found = await artifacts.get(scopeOf(actor), owner(actor), id)
+      if (!found) throw new Fault('not_found')
+      return found
     },
     async conversations(actor, page) {
       const rows = await sessions.list(scopeOf(actor), { ...page, user: owner(actor), limit: page.limit + 1 })

@@ -6,11 +6,12 @@
 import { callProbe, callResume, type ResumeOutcome } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { contextOf, inputOf } from './calls.shell.ts'
+import { contextOf, inputOf, placeOf } from './calls.shell.ts'
 import { settled, unknown, waits } from './effect.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_WAITS } from './loops.ts'
 import { refused } from './said.ts'
+import { recorded, servicesFor } from './services.shell.ts'
 import type { Call } from './state.ts'
 
 /** A `resume` that fails is asked again after this: long enough for a restart of what it asks. */
@@ -34,25 +35,29 @@ export async function resumeCall(
 }
 
 /** Like every question about what has started it does not stop with the run (J7), and has time of its own. */
-const ask = (parts: ActParts, work: Work, contract: Contract, call: Call): Promise<ResumeOutcome> =>
-  callResume(
-    contract,
-    inputOf(call),
-    { ...contextOf(work, call), signal: work.owned },
-    {
-      clock: parts.clock,
-      egress: parts.egress,
-      arrived: call.wait?.arrived ?? null,
-      isTimer: call.wait?.signal === null,
-    },
-  )
+async function ask(parts: ActParts, work: Work, contract: Contract, call: Call): Promise<ResumeOutcome> {
+  const place = { ...placeOf(work, call), signal: work.owned }
+  const services = await servicesFor(parts, place, contract)
+  // a vault that is away now may be there at the next try
+  if (!services) return { kind: 'broken' }
+  const cx = { ...contextOf(work, call), signal: work.owned }
+  const { clock, egress } = parts
+  const told = { arrived: call.wait?.arrived ?? null, isTimer: call.wait?.signal === null }
+  const heard = await callResume(contract, inputOf(call), cx, { clock, egress, services, ...told })
+  if (heard.kind !== 'settled') return heard
+  return { ...heard, outcome: await recorded(parts, place, services.keeper, heard.outcome) }
+}
 
 async function askByKey(parts: ActParts, work: Work, contract: Contract, call: Call): Promise<Acted> {
   if (call.level === 'read' || !contract.implementation.probe) return openEnd(work, call, 'wait_expired')
   const cx = { ...contextOf(work, call), signal: work.owned }
-  const answer = await callProbe(contract, inputOf(call), cx, parts)
+  const place = { ...placeOf(work, call), signal: work.owned }
+  const services = await servicesFor(parts, place, contract)
+  if (!services) return unknown(work.run, call)
+  const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress, services })
   throwIfHandedBack(work.owned)
-  if (answer.happened === true) return settled(work.run, call, answer.outcome)
+  if (answer.happened === true)
+    return settled(work.run, call, await recorded(parts, place, services.keeper, answer.outcome))
   // it was taken once, so "not there" is no proof that it will not happen yet
   return unknown(work.run, call)
 }

@@ -9,6 +9,8 @@ import type { Arrived } from './later.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
+import type { ArtifactRef } from './artifact.ts'
+import type { Folder } from './sandbox.ts'
 
 export type { Json, JsonObject } from '../kernel/json.ts'
 
@@ -30,10 +32,20 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** A `fetch` that reaches the `hosts` of the contract and nothing else, and ends with `signal` (I10). */
   readonly fetch: typeof globalThis.fetch
+  /**
+   * A credential of this tenant or user, fetched for this call; it never reaches the model, a row or a log.
+   * @throws Fault `invalid_definition` when the contract does not declare it in `credentials`
+   */
+  credential(capability: string): string
+  /**
+   * The folder of the conversation, made when it is first asked for, with the files that were kept.
+   * @throws Fault `invalid_definition` when the contract does not say `folder: true`; `folder_unavailable`
+   */
+  folder(): Promise<Folder>
 }
 
-/** What a caller of the gateway says about a call; the gateway adds the way out. */
-export type CallContext = Omit<ToolContext, 'fetch'>
+/** What a caller of the gateway says about a call; the gateway adds what the contract declares. */
+export type CallContext = Omit<ToolContext, 'fetch' | 'credential' | 'folder'>
 
 /** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
 export interface Plan {
@@ -105,9 +117,16 @@ export interface Contract {
   readonly unknown: 'key' | 'probe' | 'manual'
   /** How long a confirmation stays open, at most; default five minutes (J11). */
   readonly confirmationMs: number
+  /** What the model reads of a result, at most. */
   readonly maxResultBytes: number
   /** Calls of this tool at once in one process; more wait, and beyond a bounded queue they are refused (N4). */
   readonly concurrency: number
+  /** What is stored of a result that is larger, at most. */
+  readonly maxRawBytes: number
+  /** Capabilities whose credentials the tool is given at each call; without one of them it does not start. */
+  readonly credentials: readonly string[]
+  /** Whether the tool is given the folder of the conversation (A10). */
+  readonly folder: boolean
   readonly rate: Rate | null
   /** How often a read is tried inside its own time when its provider fails for a moment; 1 is no repeat. */
   readonly attempts: number
@@ -146,6 +165,8 @@ export type ToolOutcome =
       readonly bytes: number
       readonly truncated: boolean
       readonly mended: boolean
+      /** What was kept of the call: a result that is too large to be read, files of its folder. */
+      readonly artifacts?: readonly ArtifactRef[]
     }
   | { readonly ok: false; readonly error: ErrorEnvelope }
 

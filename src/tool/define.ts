@@ -20,6 +20,8 @@ export const TOOL_DEFAULTS = {
   confirmationMs: 300_000,
   maxResultBytes: 64 * 1024,
   concurrency: 16,
+  /** A million rows of 250 bytes; a slow disk takes them within the time of a call. */
+  maxRawBytes: 256 * 1024 * 1024,
   breaker: Object.freeze({
     identicalCalls: 3,
     identicalErrors: 3,
@@ -66,6 +68,9 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
     maxResultBytes: spec.maxResultBytes ?? TOOL_DEFAULTS.maxResultBytes,
     concurrency: spec.concurrency ?? TOOL_DEFAULTS.concurrency,
+    maxRawBytes: spec.maxRawBytes ?? Math.max(TOOL_DEFAULTS.maxRawBytes, spec.maxResultBytes ?? 0),
+    credentials: Object.freeze([...(spec.credentials ?? [])]),
+    folder: spec.folder ?? false,
     rate: spec.rate ? Object.freeze({ ...spec.rate }) : null,
     attempts: typeof spec.retry === 'object' ? spec.retry.attempts : 1,
     breaker: Object.freeze({ ...TOOL_DEFAULTS.breaker, ...spec.breaker }),

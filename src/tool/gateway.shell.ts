@@ -14,8 +14,11 @@ import type { Permit } from '../gate/decide.ts'
 import type { CallContext, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
 import type { Egress, Fetch } from './egress.shell.ts'
 import { type Arrived, type Later, laterOf } from './later.ts'
-import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
+import { envelope, errorEnvelope, happened } from './outcome.ts'
+import { gathered } from './result.shell.ts'
 import { retryWait } from './retry.ts'
+import { scrubJson } from './scrub.ts'
+import { type CallServices, contextWith, NO_SERVICES } from './services.ts'
 import { leavesOpen } from './taxonomy.ts'
 import { declaredError } from './toolerror.ts'
 
@@ -27,6 +30,8 @@ export interface CallOptions {
   readonly random?: Random
   /** Shorter than the contract's when the run has less time left. */
   readonly timeoutMs?: number
+  /** What this call is given: credentials, a folder, a place for what it returns. */
+  readonly services?: CallServices
   /** The restricted log: the only reader of what was thrown. */
   readonly report?: (contract: Contract, thrown: unknown) => void
 }
@@ -73,14 +78,13 @@ export async function callRead(
 ): Promise<ToolOutcome | { readonly later: Later }> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
-  const ended = await within(contract, cx, options, (inner) =>
-    contract.attempts === 1 ? run(input, inner) : repeatedly(contract, inner, options, () => run(input, inner)),
-  )
-  if (ended.kind === 'returned') {
-    const wait = laterOf(ended.value)
-    return wait ? { later: wait } : boundResult(contract, ended.value)
-  }
-  return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
+  const ended = await within(contract, cx, options, async (inner) => {
+    const attempt = () => run(input, inner)
+    const value = await (contract.attempts === 1 ? attempt() : repeatedly(contract, inner, options, attempt))
+    return gatheredOrLater(contract, value, inner, options)
+  })
+  if (ended.kind === 'returned') return ended.value
+  return failed(ended.kind === 'threw' ? errorOf(contract, ended.thrown, options) : interrupted(ended.kind))
 }
 
 /** The plan of an effect and the version of its resource now. Without `plan` the arguments themselves are the plan. */
@@ -100,11 +104,12 @@ export async function callPlan(
     return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined))
   })
   if (ended.kind !== 'returned') {
-    return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
+    return failed(ended.kind === 'threw' ? errorOf(contract, ended.thrown, options) : interrupted(ended.kind))
   }
   const checked = checkJson(ended.value, { text: 'mend' })
-  if (!checked.ok || !isPlan(checked.value)) return failed(envelope('result_not_serialisable'))
-  return { ok: true, plan: checked.value, resourceVersion: checked.value.resourceVersion ?? null }
+  const shown = checked.ok ? scrubJson(checked.value, servicesOf(options).scrub) : null
+  if (shown === null || !isPlan(shown)) return failed(envelope('result_not_serialisable'))
+  return { ok: true, plan: shown, resourceVersion: shown.resourceVersion ?? null }
 }
 
 /** The version of the resource now, or null when the tool has no reader. Any failure refuses (J12). */
@@ -119,8 +124,9 @@ export async function callResourceVersion(
   const { resourceVersion } = contract.implementation
   if (!resourceVersion) return { ok: true, version: null }
   const ended = await within(contract, cx, options, (inner) => resourceVersion(input, inner))
-  if (ended.kind === 'returned' && typeof ended.value === 'string') return { ok: true, version: ended.value }
-  return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : envelope('tool_failed'))
+  if (ended.kind === 'returned' && typeof ended.value === 'string')
+    return { ok: true, version: servicesOf(options).scrub.text(ended.value) }
+  return failed(ended.kind === 'threw' ? errorOf(contract, ended.thrown, options) : envelope('tool_failed'))
 }
 
 /** Runs one effect once. The permit is checked against the contract and the call before anything leaves the process. */
@@ -133,15 +139,22 @@ export async function callCommit(
   const { commit } = contract.implementation
   const input = permittedInput(contract, permit, cx)
   if (!commit || !input || cx.signal.aborted) return { kind: 'settled', outcome: failed(envelope('not_started')) }
-  const ended = await within(contract, cx, options, (inner) => commit(input, inner))
-  if (ended.kind === 'returned') {
-    const wait = laterOf(ended.value)
-    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: boundEffect(contract, ended.value) }
-  }
+  let isDone = false
+  const ended = await within(contract, cx, options, async (inner) => {
+    const value = await commit(input, inner)
+    isDone = true
+    return gatheredOrLater(contract, value, inner, options)
+  })
+  if (ended.kind === 'returned')
+    return 'later' in ended.value
+      ? { kind: 'later', later: ended.value.later }
+      : { kind: 'settled', outcome: happened(ended.value) }
+  // it has happened; what came after it could not be read to its end
+  if (isDone) return { kind: 'settled', outcome: happened(failed(envelope('result_not_kept'))) }
   if (ended.kind !== 'threw') return { kind: 'unknown', because: ended.kind }
   const declared = declaredError(contract, ended.thrown)
   if (!declared || leavesOpen(declared.class)) return { kind: 'unknown', because: 'broken' }
-  return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
+  return { kind: 'settled', outcome: failed(errorOf(contract, ended.thrown, options)) }
 }
 
 /**
@@ -154,20 +167,33 @@ export async function callResume(
   cx: CallContext,
   { arrived, isTimer, ...options }: CallOptions & { readonly arrived: Arrived | null; readonly isTimer: boolean },
 ): Promise<ResumeOutcome> {
-  const bound = contract.effect === 'read' ? boundResult : boundEffect
   const { resume } = contract.implementation
-  if (!resume) {
-    if (arrived) return { kind: 'settled', outcome: bound(contract, arrived.body) }
-    return isTimer ? { kind: 'settled', outcome: bound(contract, { waited: true }) } : { kind: 'silent' }
-  }
-  const ended = await within(contract, cx, options, (inner) => resume(input, inner, arrived))
+  if (!resume && !arrived && !isTimer) return { kind: 'silent' }
+  const ended = await within(contract, cx, options, async (inner) => {
+    const told: unknown = arrived ? arrived.body : { waited: true }
+    const value: unknown = resume ? await resume(input, inner, arrived) : told
+    return resume
+      ? gatheredOrLater(contract, value, inner, options)
+      : gathered(contract, value, { ...servicesOf(options), signal: inner.signal })
+  })
   if (ended.kind === 'returned') {
-    const wait = laterOf(ended.value)
-    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: bound(contract, ended.value) }
+    if ('later' in ended.value) return { kind: 'later', later: ended.value.later }
+    return { kind: 'settled', outcome: contract.effect === 'read' ? ended.value : happened(ended.value) }
   }
   const declared = ended.kind === 'threw' ? declaredError(contract, ended.thrown) : null
   if (ended.kind !== 'threw' || !declared || leavesOpen(declared.class)) return { kind: 'broken' }
-  return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
+  return { kind: 'settled', outcome: failed(errorOf(contract, ended.thrown, options)) }
+}
+
+/** What a tool returned, read to its end; or that it waits for something outside. */
+async function gatheredOrLater(
+  contract: Contract,
+  value: unknown,
+  { signal }: ToolContext,
+  options: CallOptions,
+): Promise<ToolOutcome | { readonly later: Later }> {
+  const wait = laterOf(value)
+  return wait ? { later: wait } : gathered(contract, value, { ...servicesOf(options), signal })
 }
 
 /** Asks whether an effect happened. Whatever is not a clear answer is `unknown`. */
@@ -179,13 +205,23 @@ export async function callProbe(
 ): Promise<ProbeResult> {
   const { probe } = contract.implementation
   if (!probe) return { happened: 'unknown' }
-  const ended = await within(contract, cx, options, (inner) => probe(input, inner))
-  const answer = ended.kind === 'returned' ? ended.value : null
-  if (typeof answer !== 'object' || answer === null || !('happened' in answer)) return { happened: 'unknown' }
-  if (answer.happened === true)
-    return { happened: true, outcome: boundEffect(contract, 'result' in answer ? answer.result : null) }
-  return answer.happened === false ? { happened: false } : { happened: 'unknown' }
+  const ended = await within(contract, cx, options, async (inner): Promise<ProbeResult> => {
+    const answer: unknown = await probe(input, inner)
+    if (typeof answer !== 'object' || answer === null || !('happened' in answer)) return { happened: 'unknown' }
+    if (answer.happened !== true) return answer.happened === false ? { happened: false } : { happened: 'unknown' }
+    const gathering = { ...servicesOf(options), signal: inner.signal }
+    return {
+      happened: true,
+      outcome: happened(await gathered(contract, 'result' in answer ? answer.result : null, gathering)),
+    }
+  })
+  return ended.kind === 'returned' ? ended.value : { happened: 'unknown' }
 }
+
+const servicesOf = (options: CallOptions): CallServices => options.services ?? NO_SERVICES
+
+const errorOf = (contract: Contract, thrown: unknown, options: CallOptions): ErrorEnvelope =>
+  errorEnvelope(contract, thrown, servicesOf(options).scrub)
 
 const failed = (error: ErrorEnvelope): { readonly ok: false; readonly error: ErrorEnvelope } => ({ ok: false, error })
 
@@ -238,24 +274,24 @@ async function repeatedly(
   }
 }
 
-type Ended =
-  | { readonly kind: 'returned'; readonly value: unknown }
+type Ended<T> =
+  | { readonly kind: 'returned'; readonly value: T }
   | { readonly kind: 'threw'; readonly thrown: unknown }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'aborted' }
 
 /** Runs `work` until it ends, its time is over or the run's signal aborts; the first of them counts. */
-function within(
+function within<T>(
   contract: Contract,
   cx: CallContext,
   options: CallOptions,
-  work: (cx: ToolContext) => unknown,
-): Promise<Ended> {
+  work: (cx: ToolContext) => T | Promise<T>,
+): Promise<Ended<T>> {
   if (cx.signal.aborted) return Promise.resolve({ kind: 'aborted' })
   const inner = new AbortController()
   return new Promise((resolve) => {
     let isOver = false
-    const end = (ended: Ended): void => {
+    const end = (ended: Ended<T>): void => {
       if (isOver) return
       isOver = true
       cancel()
@@ -263,7 +299,7 @@ function within(
       if (ended.kind === 'threw') options.report?.(contract, ended.thrown)
       resolve(ended)
     }
-    const leave = (ended: Ended, reason: unknown): void => {
+    const leave = (ended: Ended<T>, reason: unknown): void => {
       if (!isOver) inner.abort(reason)
       end(ended)
     }
@@ -273,7 +309,8 @@ function within(
     )
     cx.signal.addEventListener('abort', stop)
     const fetch = reaching(contract, options.egress, inner.signal)
-    void settle(() => work({ ...cx, signal: inner.signal, fetch })).then(end)
+    const given = contextWith(contract, { ...cx, signal: inner.signal, fetch }, servicesOf(options))
+    void settle(() => work(given)).then(end)
   })
 }
 
@@ -285,7 +322,7 @@ function reaching({ hosts, timeoutMs }: Contract, egress: Egress, signal: AbortS
 }
 
 /** Never rejects, whether the implementation throws at once, later, or after everybody has gone. */
-async function settle(work: () => unknown): Promise<Ended> {
+async function settle<T>(work: () => T | Promise<T>): Promise<Ended<T>> {
   try {
     return { kind: 'returned', value: await work() }
   } catch (thrown) {

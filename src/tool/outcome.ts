@@ -4,8 +4,10 @@
  * B6  errors are a small stable envelope   I6  a result is plain JSON, bounded, with an explicit mark of what is missing
  */
 import { FAULTS, type FaultCode } from '../kernel/fault.ts'
+import type { Json } from '../kernel/json.ts'
 import { checkJson, RESULT_LIMITS } from '../kernel/plain.ts'
 import type { Contract, ErrorEnvelope, ToolOutcome } from './contract.ts'
+import { NO_SCRUB, type Scrub, scrubJson } from './scrub.ts'
 import { resultBytes, shortened } from './shorten.ts'
 import { declaredError, ERROR_MESSAGES } from './toolerror.ts'
 
@@ -19,27 +21,45 @@ export function envelope(code: FaultCode, hint?: string): ErrorEnvelope {
 }
 
 /** The envelope of whatever a tool threw. */
-export function errorEnvelope(contract: Pick<Contract, 'errors'>, thrown: unknown): ErrorEnvelope {
+export function errorEnvelope(
+  contract: Pick<Contract, 'errors'>,
+  thrown: unknown,
+  scrub: Scrub = NO_SCRUB,
+): ErrorEnvelope {
   const declared = declaredError(contract, thrown)
   if (!declared) return envelope('tool_failed')
   const { code, hint } = declared
-  return { code, message: ERROR_MESSAGES[declared.class.kind], retryable: declared.class.reaction === 'retry', hint }
+  const retryable = declared.class.reaction === 'retry'
+  return { code, message: ERROR_MESSAGES[declared.class.kind], retryable, hint: scrub.text(hint) }
 }
 
-/** The outcome of a read. A tool that returns nothing has the result null. */
-export function boundResult(contract: Bounds, value: unknown): ToolOutcome {
+export type CheckedResult =
+  | { readonly ok: true; readonly value: Json; readonly mended: boolean }
+  | { readonly ok: false; readonly error: ErrorEnvelope }
+
+/** A plain copy that fits the contract, without the credentials of the call. A tool that returns nothing has the result null. */
+export function checkedResult(contract: Bounds, value: unknown, scrub: Scrub = NO_SCRUB): CheckedResult {
   const checked = checkJson(value ?? null, { ...RESULT_LIMITS, text: 'mend' })
   if (!checked.ok) return { ok: false, error: envelope('result_not_serialisable') }
   if (contract.checkResult(checked.value).length > 0) return { ok: false, error: envelope('result_invalid') }
+  return { ok: true, value: scrubJson(checked.value, scrub), mended: checked.mended }
+}
+
+/** The outcome of a read whose result nobody keeps. */
+export function boundResult(contract: Bounds, value: unknown): ToolOutcome {
+  const checked = checkedResult(contract, value)
+  if (!checked.ok) return checked
   return { ok: true, ...shortened(checked.value, contract.maxResultBytes), mended: checked.mended }
 }
 
+/** The outcome of an effect that happened. */
+export const boundEffect = (contract: Bounds, value: unknown): ToolOutcome => happened(boundResult(contract, value))
+
 /**
- * The outcome of an effect that happened. A result that cannot be kept does not undo it: an error here would ask for a
- * repetition, so the outcome is a success that says what is missing.
+ * A result that cannot be kept does not undo an effect: an error here would ask for a repetition, so the outcome is a
+ * success that says what is missing.
  */
-export function boundEffect(contract: Bounds, value: unknown): ToolOutcome {
-  const outcome = boundResult(contract, value)
+export function happened(outcome: ToolOutcome): ToolOutcome {
   if (outcome.ok) return outcome
   const result = { happened: true, missing: outcome.error.code }
   return { ok: true, result, bytes: resultBytes(result), truncated: true, mended: false }

@@ -25,6 +25,9 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   confirmationMs: 'number',
   maxResultBytes: 'number',
   concurrency: 'number',
+  maxRawBytes: 'number',
+  credentials: 'object',
+  folder: 'boolean',
   rate: 'object',
   retry: 'string or object',
   breaker: 'object',
@@ -50,6 +53,11 @@ const LONGEST_CALL_MS = 3_600_000
 const LONGEST_CONFIRMATION_MS = 86_400_000
 /** Room for the mark of a truncated result. */
 const SMALLEST_RESULT_BYTES = 512
+/** What one call may put on a disk that others share. */
+const LARGEST_RAW_BYTES = 16 * 1024 ** 3
+const CAPABILITY = /^[a-z][a-z0-9_.-]{0,62}$/
+/** Each is asked for at each call. */
+const MOST_CREDENTIALS = 8
 
 /** Lines that do not exist or have the wrong type. With one of these, no other rule can be judged. */
 export function lineProblems(spec: object): Problem[] {
@@ -94,6 +102,7 @@ export function ruleProblems<S extends SchemaSource>(
     ...shapeRules(name, version, s),
     ...(s.effect === 'read' ? readRules(s) : effectRules(s)),
     ...nameRules(name, s),
+    ...credentialRules(s),
     ...numberRules(s),
     ...hostRules(s),
     ...paceRules(s),
@@ -246,6 +255,21 @@ function nameRules(name: string, s: Spec): Rule[] {
   ]
 }
 
+function credentialRules(s: Spec): Rule[] {
+  const given: unknown = s.credentials ?? []
+  const names = Array.isArray(given) ? (given as readonly unknown[]) : [null]
+  const legal = names.every((name) => typeof name === 'string' && CAPABILITY.test(name))
+  return [
+    [
+      !legal || names.length > MOST_CREDENTIALS || new Set(names).size !== names.length,
+      'credentials_illegal',
+      '/credentials',
+      'The credentials are not a list of up to eight different capabilities in lower case.',
+      "`credentials: ['payments']`.",
+    ],
+  ]
+}
+
 function numberRules(s: Spec): Rule[] {
   const outside = (value: number | undefined, least: number, most: number): boolean =>
     value !== undefined && !(Number.isSafeInteger(value) && value >= least && value <= most)
@@ -271,6 +295,13 @@ function numberRules(s: Spec): Rule[] {
       '/maxResultBytes',
       'The limit of the result is not a number of bytes from 512 to 16 MiB.',
       '`maxResultBytes: 65_536`.',
+    ],
+    [
+      outside(s.maxRawBytes, s.maxResultBytes ?? SMALLEST_RESULT_BYTES, LARGEST_RAW_BYTES),
+      'raw_limit_illegal',
+      '/maxRawBytes',
+      'The limit of what is stored is not a number of bytes from `maxResultBytes` to 16 GiB.',
+      '`maxRawBytes: 268_435_456`.',
     ],
     [
       outside(b.identicalCalls, 2, 1_000),

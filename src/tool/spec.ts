@@ -33,10 +33,16 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly unknown?: 'key' | 'probe' | 'manual'
   /** Default five minutes. */
   readonly confirmationMs?: number
-  /** Default 64 kB. */
+  /** What the model reads of a result; default 64 kB. */
   readonly maxResultBytes?: number
   /** Calls at once in one process; default 16. */
   readonly concurrency?: number
+  /** What is stored of a larger result; default 256 MB. */
+  readonly maxRawBytes?: number
+  /** Capabilities whose credentials `cx.credential(…)` gives: `['payments']`. */
+  readonly credentials?: readonly string[]
+  /** `true`: `cx.folder()` gives the folder of the conversation. */
+  readonly folder?: boolean
   /** Default: none. A call beyond it is `rate_limited`, before anything starts. */
   readonly rate?: Rate
   /** Reads only: tried again within `timeoutMs` when the thrown error is declared with the reaction `retry`. Default `none`. */

@@ -10,6 +10,8 @@ const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_rel
 
 /** Everything that the program may change without a transition function. */
 const APP_WRITES = [
+  'artifact insert',
+  'artifact update (about, removed_at)',
   'audit insert',
   'credential insert',
   'credential update (revoked_at)',

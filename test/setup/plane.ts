@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Db } from '../../src/db/port.ts'
 import { createHttpServer, type HttpOptions, type HttpServer } from '../../src/http/server.ts'
 import { agent, type Agent, type AgentSpec } from '../../src/run/agent.ts'
-import { createRuntime, type Runtime } from '../../src/runtime.ts'
+import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/runtime.ts'
 import type { Contract } from '../../src/tool/contract.ts'
 import { tool } from '../../src/tool/define.ts'
 import type { WorkerOptions } from '../../src/run/worker.shell.ts'
@@ -79,12 +79,14 @@ export interface PlaneOptions {
   readonly db: Db
   readonly agents: readonly Agent[]
   readonly http?: Partial<HttpOptions>
+  /** What else the program has. */
+  readonly more?: Omit<RuntimeOptions, 'db' | 'agents'>
   /** `false`: nobody drives runs in this process. */
   readonly worker?: false | Omit<WorkerOptions, 'db' | 'driving'>
 }
 
-export async function openPlane({ db, agents, http, worker }: PlaneOptions): Promise<Plane> {
-  const runtime = createRuntime({ db, agents })
+export async function openPlane({ db, agents, http, more, worker }: PlaneOptions): Promise<Plane> {
+  const runtime = createRuntime({ db, agents, ...more })
   const server = await createHttpServer(runtime, { secret: SECRET, onError: (error) => console.error(error), ...http })
   const working =
     worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })

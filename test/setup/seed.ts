@@ -331,6 +331,7 @@ export async function submit(db: Db, rows: readonly ReturnType<typeof submission
 }
 
 export const TENANT_TABLES = [
+  'artifact',
   'audit',
   'confirmation',
   'delivery',

@@ -9,7 +9,7 @@ import type { Authorize } from '../../src/run/acting.ts'
 import { type Agent, agent, type AgentSpec } from '../../src/run/agent.ts'
 import { isFinal, type Run } from '../../src/run/state.ts'
 import type { Worker, WorkerOptions } from '../../src/run/worker.shell.ts'
-import { createRuntime, type Runtime } from '../../src/runtime.ts'
+import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/runtime.ts'
 import type { Script } from '../../src/testing/script.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import type { TestStore } from './engines.ts'
@@ -65,6 +65,8 @@ export interface Scene extends Omit<Partial<AgentSpec>, 'model'> {
   readonly fault?: FaultHook
   readonly authorize?: Authorize
   readonly worker?: Omit<WorkerOptions, 'db' | 'driving'> | null
+  /** What else the program has. */
+  readonly more?: Omit<RuntimeOptions, 'db' | 'agents'>
 }
 
 const BUDGET = { steps: 8, toolCalls: 12, tokens: 200_000, costCents: 1_000, seconds: 60 }
@@ -78,6 +80,7 @@ export async function play(store: TestStore, scene: Scene): Promise<Play> {
     name = `stage_${(made += 1)}`,
     fault,
     authorize,
+    more,
     worker: how = {},
     ...spec
   } = scene
@@ -88,6 +91,7 @@ export async function play(store: TestStore, scene: Scene): Promise<Play> {
     agents: [acting],
     ...(fault ? { fault } : {}),
     ...(authorize ? { authorize } : {}),
+    ...more,
   })
   const worker = how === null ? IDLE : await runtime.work({ ...QUICK, onError: () => {}, ...how })
   return {

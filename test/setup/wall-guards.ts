@@ -30,6 +30,17 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await insert(store, 'idempotency', { ...ofRun, ...request, expires_at: ms(60_000) })
     const act = { actor_kind: 'end_user', actor: 'ann', action: 'x', target: 'x', outcome: 'x' }
     await insert(store, 'audit', { ...ofRun, id: unique('aud'), ...act })
+    const object = {
+      kind: 'result',
+      media_type: 'text/plain',
+      bytes: 1,
+      sha256: 'h',
+      object_key: unique('key'),
+      result_hash: 'h',
+    }
+    const trust = { integrity: 'untrusted', confidentiality: 'subject', origin: '{}' }
+    const call = { id: unique('art'), step: 1, position: 0, call_id: 'call', about: body }
+    await insert(store, 'artifact', { ...ofRun, ...owner, ...call, ...object, ...trust })
     const endpoint = `whk_${key.run}`
     await insert(store, 'endpoint', { ...place, id: endpoint, url: body, secret: body })
     await insert(store, 'delivery', { ...ofRun, endpoint_id: endpoint, sent: 0, head: 1 })
@@ -49,6 +60,9 @@ const NO_TENANTS = ['', 'ACME', 'acme ', '*', '%', 'acme,birch', '{acme,birch}',
 const FORGED: Readonly<Record<string, string>> = {
   audit: `insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
     values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 'x')`,
+  artifact: `insert into plimsoll.artifact (tenant_id, environment, id, session_id, user_id, subject_id, run_id, step, position, call_id, kind,
+      media_type, bytes, sha256, object_key, result_hash, integrity, confidentiality, origin)
+    values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 1, 0, 'x', 'result', 'x', 1, 'x', 'forged', 'x', 'x', 'x', '{}')`,
   delta: `insert into plimsoll.delta (tenant_id, environment, run_id, seq, generation, step, attempt, body)
     values ($1, $2, 'forged', 1, 1, 1, 1, '')`,
   delivery: `insert into plimsoll.delivery (tenant_id, environment, endpoint_id, run_id, sent, head) values ($1, $2, 'forged', 'forged', 0, 1)`,

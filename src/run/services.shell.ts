@@ -1,0 +1,98 @@
+/**
+ * What a call is given from outside: its credentials, the folder of its conversation, a place for what it returns. And
+ * the rows of what was kept, which are written before the commit that refers to them.
+ */
+import type { Clock } from '../kernel/clock.ts'
+import type { Actor } from '../kernel/scope.ts'
+import { scopeOf } from '../request/actor.ts'
+import type { ArtifactStore } from '../tool/artifact.store.ts'
+import type { Contract, ToolOutcome } from '../tool/contract.ts'
+import type { Credentials } from '../tool/credentials.ts'
+import type { KeepParts } from '../tool/keep.shell.ts'
+import type { Folders } from '../tool/sandbox.shell.ts'
+import { scrubOf, SHORTEST_SECRET } from '../tool/scrub.ts'
+import { type CallServices, NO_SERVICES } from '../tool/services.ts'
+import { hashBody } from './encode.ts'
+import { inTime } from './intime.shell.ts'
+import type { Call, Run } from './state.ts'
+
+/** What a program has for its tools. Each part may be missing. */
+export interface ToolServices {
+  readonly keeping: (KeepParts & { readonly artifacts: ArtifactStore }) | null
+  readonly credentials: Credentials | null
+  readonly folders: Folders | null
+}
+
+export interface ServiceParts {
+  readonly clock: Clock
+  readonly services?: ToolServices
+}
+
+export interface CallOf {
+  readonly run: Pick<Run, 'key' | 'session' | 'step'>
+  readonly call: Pick<Call, 'position' | 'callId' | 'tool'>
+  readonly actor: Actor
+  readonly signal: AbortSignal
+}
+
+/** Null when a credential that the contract declares is not there: such a call does not start. */
+export async function servicesFor(
+  { clock, services }: ServiceParts,
+  { run, call, actor, signal }: CallOf,
+  contract: Contract,
+): Promise<CallServices | null> {
+  if (!services) return contract.credentials.length > 0 ? null : NO_SERVICES
+  const { keeping, folders } = services
+  const { tenant, environment } = run.key
+  const place = { tenant, environment, run: run.key.run, step: run.step, position: call.position, tool: call.tool }
+  const keeper = keeping && { parts: keeping, place, kept: [] }
+  const secrets = await secretsOf({ clock, credentials: services.credentials }, { actor, signal }, contract)
+  if (!secrets) return null
+  const scrub = scrubOf([...secrets.values()])
+  const at = { tenant, environment, session: run.session }
+  const kept = { keeper, scrub, maxRawBytes: contract.maxRawBytes }
+  const folder = contract.folder && folders ? () => folders.open(at, kept) : null
+  return { secrets, scrub, keeper, folder }
+}
+
+/** Null when one of them is not there. */
+async function secretsOf(
+  { clock, credentials }: { readonly clock: Clock; readonly credentials: Credentials | null },
+  { actor, signal }: Pick<CallOf, 'actor' | 'signal'>,
+  contract: Contract,
+): Promise<ReadonlyMap<string, string> | null> {
+  if (contract.credentials.length === 0) return NO_SERVICES.secrets
+  if (!credentials) return null
+  const { tenant, environment, user } = actor
+  const one = async (capability: string): Promise<readonly [string, string] | null> => {
+    const left = new AbortController()
+    const cut = (): void => left.abort(signal.reason)
+    signal.addEventListener('abort', cut)
+    try {
+      const answer = credentials.get({ tenant, environment, user }, capability, left.signal)
+      const value = await inTime(clock, signal, { answer, ms: contract.timeoutMs })
+      return typeof value === 'string' && value.length >= SHORTEST_SECRET ? [capability, value] : null
+    } catch {
+      // a vault that fails has none; its words are not for a log
+      return null
+    } finally {
+      signal.removeEventListener('abort', cut)
+      left.abort()
+    }
+  }
+  const found = await Promise.all(contract.credentials.map(one))
+  return found.includes(null) ? null : new Map(found as (readonly [string, string])[])
+}
+
+/** The outcome, once the rows of what it refers to are written. What refers to nothing is left to the sweep. */
+export async function recorded(
+  { services }: ServiceParts,
+  { run, call, actor }: CallOf,
+  keeper: CallServices['keeper'],
+  outcome: ToolOutcome,
+): Promise<ToolOutcome> {
+  if (!outcome.ok || !outcome.artifacts || !keeper || !services?.keeping) return outcome
+  const place = { run: run.key.run, step: run.step, position: call.position, callId: call.callId, tool: call.tool }
+  await services.keeping.artifacts.record(scopeOf(actor), place, keeper.kept, hashBody(outcome))
+  return outcome
+}

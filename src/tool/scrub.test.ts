@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { scrubJson, scrubOf } from './scrub.ts'
+
+const SECRET = 'p4ss word/+"with\\odd=ümlaut'
+const scrub = scrubOf([SECRET])
+
+describe('credentials in what a call gives back', () => {
+  it.each([
+    ['as it is', SECRET],
+    ['inside JSON text', JSON.stringify({ key: SECRET })],
+    ['in a URL', `https://x/?key=${encodeURIComponent(SECRET)}`],
+    ['in a form', encodeURIComponent(SECRET).replaceAll('%20', '+')],
+    ['in lower-case escapes', encodeURIComponent(SECRET).toLowerCase()],
+    ['in base64', Buffer.from(SECRET).toString('base64')],
+    ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
+    ['in hex', Buffer.from(SECRET).toString('hex')],
+    ['as the password of basic authentication', `Basic ${Buffer.from(`me:${SECRET}`).toString('base64')}`],
+  ])('I6 a value is taken out %s', (_, text) => {
+    const cleaned = scrub.text(`before ${text} after`)
+    expect(cleaned).toContain('[credential removed]')
+    expect(cleaned).toMatch(/^before .* after$/s)
+    const decoded = [
+      cleaned,
+      ...(cleaned.match(/[A-Za-z0-9+/_-]{8,}/g) ?? []).map((t) => Buffer.from(t, 'base64').toString('latin1')),
+    ]
+    for (const one of decoded) expect(one).not.toContain('with\\odd')
+    const bytes = scrub.bytes?.(Buffer.from(text)) ?? Buffer.from(text)
+    expect(bytes.byteLength).toBe(Buffer.byteLength(text))
+    expect(Buffer.from(bytes).equals(Buffer.from(text))).toBe(false)
+  })
+
+  it('I6 a value is found in base64 whatever stands before and after it', () => {
+    const random = fc.string({ minLength: 12, maxLength: 40, unit: 'binary-ascii' })
+    fc.assert(
+      fc.property(
+        random,
+        fc.uint8Array({ maxLength: 20 }),
+        fc.uint8Array({ maxLength: 20 }),
+        (secret, before, after) => {
+          const text = Buffer.concat([before, Buffer.from(secret), after]).toString('base64')
+          expect(scrubOf([secret]).text(text)).toContain('[credential removed]')
+        },
+      ),
+    )
+  })
+
+  it('I6 texts and keys of a value are cleaned at every depth, and nothing else is changed', () => {
+    const value = { a: [SECRET, { [SECRET]: 1, b: `x${SECRET}` }], n: 1, t: true, z: null }
+    expect(JSON.parse(JSON.stringify(scrubJson(value, scrub)))).toEqual({
+      a: ['[credential removed]', { '[credential removed]': 1, b: 'x[credential removed]' }],
+      n: 1,
+      t: true,
+      z: null,
+    })
+    const plain = { a: ['nothing here'] }
+    expect(scrubJson(plain, scrubOf([]))).toBe(plain)
+  })
+
+  it('I6 of two values one of which is part of the other nothing is left', () => {
+    const both = scrubOf(['abcdefgh', 'abcdefgh-long-tail'])
+    expect(both.text('abcdefgh-long-tail abcdefgh')).toBe('[credential removed] [credential removed]')
+  })
+})
