@@ -123,8 +123,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const events = eventStore(db, sealer)
   const spoken = deltas({ events, hub: listeners, clock })
   const reads = readsOf({ sessions, views: viewStore(db), confirmations })
+  const fault = options.fault ?? noFaults
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, agents }
+  const outside = { runs, confirmations, sealer, ids, clock, agents, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const wake = () => {
     for (const worker of workers) worker.wake()
@@ -195,7 +196,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           clock,
           ids,
           random,
-          fault: options.fault ?? noFaults,
+          fault,
           authorize: options.authorize ?? (() => true),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)

@@ -23,6 +23,8 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
     maxOutputTokens: reservation.maxOutputTokens,
   })
   await parts.fault('context.built')
+  throwIfHandedBack(signal)
+  parts.asking()
   let sent = false
   const result = await attempt({
     model: agent.model,

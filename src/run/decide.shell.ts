@@ -6,6 +6,7 @@
 import type { Sealer } from '../db/seal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { ConfirmationId, Ids, RunId } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import type { ConfirmationStore, Decided, Decision } from '../gate/confirmation.store.ts'
@@ -31,6 +32,7 @@ export interface Deciding {
   readonly ids: Ids
   readonly clock: Clock
   readonly agents: ReadonlyMap<string, Agent>
+  readonly fault: FaultHook
 }
 
 export interface DecideRequest {
@@ -57,6 +59,7 @@ export async function decideConfirmation(
     throw new Fault('permission_denied', 'Only an end user decides a confirmation, with a token of his own.')
   if (!seen.confirmers.includes(actor.user)) throw new Fault('permission_denied')
   if (request.approve && seen.status === 'pending') await checkResource(parts, scope, seen)
+  await parts.fault('decide.before')
   const decided = await decideOnce(parts, actor, seen, {
     run: seen.run,
     confirmation: seen.id,
@@ -68,6 +71,7 @@ export async function decideConfirmation(
     audit: parts.ids.next('aud'),
     reason: request.reason,
   })
+  await parts.fault('decide.after')
   if (decided.outcome !== 'decided') throw faultOf(decided)
   const now = await parts.confirmations.get(scope, request.confirmation).catch(() => null)
   return now ?? { ...seen, status: request.approve ? 'approved' : 'rejected' }
@@ -166,11 +170,13 @@ export async function cancelRun(
     if (unheard !== null) throw unheard
     const moved = step(found.run, { kind: 'cancel_requested', cause })
     if ('refused' in moved) throw new Fault('refused_transition')
+    await parts.fault('cancel.before')
     try {
       const applied =
         found.run.status === 'running'
           ? await parts.runs.markCanceled(scope, found.run, cause)
           : await parts.runs.commitIdle(scope, found.run, moved)
+      await parts.fault('cancel.after')
       if (applied.applied) return { ...moved.run, version: applied.version }
       if (version !== null) throw new Fault('precondition_failed')
     } catch (error) {
@@ -223,7 +229,9 @@ async function move(parts: Deciding, scope: Scope, run: RunId, report: Reporter,
     const made = report(found.run, found.agent)
     const moved = made && step(found.run, made)
     if (!moved || 'refused' in moved) throw new Fault('refused_transition')
+    if (audit) await parts.fault('resolve.before')
     const applied = await parts.runs.commitIdle(scope, found.run, moved, audit)
+    if (audit) await parts.fault('resolve.after')
     if (applied.applied) return { ...moved.run, version: applied.version }
   }
   throw new Fault('conflict')

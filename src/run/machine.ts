@@ -14,7 +14,7 @@ import { endRun } from './end.ts'
 import { park, parkForPeople } from './park.ts'
 import type { Report } from './report.ts'
 import { absorbSettlements, absorbUnknown, resolveUnknown } from './settle.ts'
-import { absorbReservation } from './spend.ts'
+import { absorbHandBack, absorbReservation } from './spend.ts'
 import { END_OF_CANCEL, END_REASONS, type EndReason } from './reasons.ts'
 import { isFinal, type Run } from './state.ts'
 import { type Moved, NOTHING, type NewEvent } from './writes.ts'
@@ -101,6 +101,8 @@ function moveRunning(run: Run, report: Report): Moved | null {
         run: { ...run, status: 'queued', attempts: run.attempts + 1, lost: run.calls.length === 0 },
         writes: NOTHING,
       }
+    case 'handed_back':
+      return absorbHandBack(run, report.asked)
     case 'ended':
       return mayEnd(run, report.reason) ? endRun(run, report.reason, NOTHING) : null
     case 'claimed':

@@ -59,6 +59,8 @@ export type Report =
   | { readonly kind: 'unknown_resolved'; readonly position: number; readonly outcome: ToolOutcome }
   | { readonly kind: 'cancel_requested'; readonly cause: CancelCause }
   | { readonly kind: 'lease_lost' }
+  /** The worker stops politely. `asked`: a request to the model may have left, and nobody heard its end. */
+  | { readonly kind: 'handed_back'; readonly asked: boolean }
   | { readonly kind: 'ended'; readonly reason: EndReason }
 
 export interface Settlement {
