@@ -245,7 +245,7 @@ async function wrongRequests(ground: CrashGround, secret: string): Promise<Outco
     const right = await scene.request(server.url)
     const wrong: readonly Request[] = [
       { ...right, body: { params_hash: CANARY } },
-      { ...right, body: { params_hash: 1, [CANARY]: CANARY } },
+      { ...right, body: { params_hash: 1, reason: [CANARY] } },
       { ...right, path: `/v1/confirmations/${CANARY}/approve` },
       { ...right, path: '/v1/runs', body: { agent: CANARY, text: CANARY } },
       { ...right, path: '/v1/runs', body: { agent: spec.name, text: `${CANARY}\0` } },
@@ -259,7 +259,9 @@ async function wrongRequests(ground: CrashGround, secret: string): Promise<Outco
       kills: [],
       strikes: [],
       takeovers: [],
-      trouble: holds ? null : `ok: wrong requests are told their values (${answers.map((a) => a?.status).join(', ')})`,
+      trouble: holds
+        ? null
+        : `ok: wrong requests are told their values (${answers.map((a) => `${a?.status}${a?.text.includes(CANARY) ? ' shows it' : ''}`).join(', ')})`,
     }
   } finally {
     await server.close()

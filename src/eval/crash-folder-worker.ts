@@ -6,6 +6,9 @@ import { openEmbedded } from '../db/embedded.ts'
 import type { Statement } from '../db/port.ts'
 import { Fault } from '../kernel/fault.ts'
 
+// whoever started it is gone, and nobody would end it
+process.stdin.once('end', () => process.exit(1)).resume()
+
 const [mode, ...folders] = process.argv.slice(2)
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const PLACE = { tenant: 'acme', environment: 'production' }

@@ -50,7 +50,7 @@ export const lockTask = (folder: string, home: string | null) => async (): Promi
 function startFolderWorker(home: string | null, args: readonly string[]): ChildProcess {
   const source = fileURLToPath(new URL('crash-folder-worker.ts', import.meta.url))
   const program = home === null ? ['--import', 'tsx', source] : [join(home, 'src/eval/crash-folder-worker.js')]
-  return spawn(process.execPath, [...program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return spawn(process.execPath, [...program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
 type Line = Readonly<Record<string, unknown>>

@@ -102,7 +102,7 @@ export const nameOf = ({
   mode,
   victims,
   held,
-  beside,
+  beside: isBeside,
   companion,
   trouble,
   deadly,

@@ -16,13 +16,14 @@ import { callResourceVersion } from '../tool/gateway.shell.ts'
 import { boundEffect } from '../tool/outcome.ts'
 import type { ToolOutcome } from '../tool/contract.ts'
 import type { Agent } from './agent.ts'
+import { hashBody } from './encode.ts'
 import { inputOf } from './calls.shell.ts'
 import { step } from './machine.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Report } from './report.ts'
 import type { AuditEntry, RunStore } from './run.store.ts'
 import { refused } from './said.ts'
-import { readSnapshot } from './snapshot.ts'
+import { readSnapshot, type SnapshotRows } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
 
 export interface Deciding {
@@ -143,7 +144,9 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
   if (!now.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return
-  await move(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})
+  await move(parts, scope, seen.run, { report: () => ({ kind: 'plan_stale', position: call.position }) }).catch(
+    () => {},
+  )
   throw new Fault('stale_plan')
 }
 
@@ -189,7 +192,7 @@ export async function cancelRun(
 
 /**
  * An operator says what became of an effect that nobody could tell. `happened` carries the provider's result. Who said it
- * is recorded with it.
+ * is recorded with it. Who says the same again, because the answer was lost, is told the same and recorded once.
  */
 export function resolveEffect(
   parts: Deciding,
@@ -209,43 +212,70 @@ export function resolveEffect(
     outcome: said.happened ? 'happened' : 'did_not_happen',
     reason: said.reason,
   }
-  const report = (run: Run, agent: Agent): Report | null => {
-    const call =
-      run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
-    const contract = call && agent.tools.named(call.tool)
-    if (!call || !contract) return null
-    const outcome: ToolOutcome = said.happened ? boundEffect(contract, said.result) : refused('not_started')
-    return { kind: 'unknown_resolved', position: at.position, outcome }
+  const outcomeOf = (tool: string, agent: Agent): ToolOutcome | null => {
+    const contract = agent.tools.named(tool)
+    if (!contract) return null
+    return said.happened ? boundEffect(contract, said.result) : refused('not_started')
   }
-  return move(parts, scopeOf(actor), at.run, report, audit)
+  return move(parts, scopeOf(actor), at.run, {
+    audit,
+    report({ run, agent }) {
+      const call =
+        run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
+      const outcome = call ? outcomeOf(call.tool, agent) : null
+      return outcome && { kind: 'unknown_resolved', position: at.position, outcome }
+    },
+    isDone({ rows, agent }) {
+      const row = rows.effects.find((e) => e.step === at.step && e.position === at.position)
+      const outcome = row?.status === 'settled' ? outcomeOf(row.tool, agent) : null
+      return outcome !== null && row?.resultHash === hashBody(outcome)
+    },
+  })
 }
 
-type Reporter = (run: Run, agent: Agent) => Report | null
+interface Move {
+  readonly report: (found: Found) => Report | null
+  /** What is recorded with it, when a person moves the run. */
+  readonly audit?: AuditEntry
+  /** Whether the rows say already what this move would. */
+  readonly isDone?: (found: Found) => boolean
+}
 
-async function move(parts: Deciding, scope: Scope, run: RunId, report: Reporter, audit?: AuditEntry): Promise<Run> {
+async function move(parts: Deciding, scope: Scope, run: RunId, { report, audit, isDone }: Move): Promise<Run> {
+  let unheard: Fault | null = null
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const found = await snapshot(parts, scope, run)
     if (!found) throw new Fault('not_found')
-    const made = report(found.run, found.agent)
+    if (isDone?.(found)) return found.run
+    if (unheard !== null) throw unheard
+    const made = report(found)
     const moved = made && step(found.run, made)
     if (!moved || 'refused' in moved) throw new Fault('refused_transition')
     if (audit) await parts.fault('resolve.before')
-    const applied = await parts.runs.commitIdle(scope, found.run, moved, audit)
-    if (audit) await parts.fault('resolve.after')
-    if (applied.applied) return { ...moved.run, version: applied.version }
+    try {
+      const applied = await parts.runs.commitIdle(scope, found.run, moved, audit)
+      if (audit) await parts.fault('resolve.after')
+      if (applied.applied) return { ...moved.run, version: applied.version }
+    } catch (error) {
+      // the reply is lost: the rows say whether it was stored
+      if (!isUnreachable(error)) throw error
+      unheard = error
+    }
   }
   throw new Fault('conflict')
 }
 
-async function snapshot(
-  parts: Deciding,
-  scope: Scope,
-  run: RunId,
-): Promise<{ readonly run: Run; readonly agent: Agent } | null> {
+interface Found {
+  readonly run: Run
+  readonly agent: Agent
+  readonly rows: SnapshotRows
+}
+
+async function snapshot(parts: Deciding, scope: Scope, run: RunId): Promise<Found | null> {
   const key = { tenant: scope.tenant, environment: scope.environment, run }
   const rows = await parts.runs.load(key)
   if (!rows) return null
   const agent = parts.agents.get(rows.run.agent)
   if (!agent) throw new Fault('not_found', 'This program does not know the agent of the run.')
-  return { run: readSnapshot(rows, key, agent, parts.sealer).run, agent }
+  return { run: readSnapshot(rows, key, agent, parts.sealer).run, agent, rows }
 }

@@ -80,6 +80,8 @@ interface EffectRow {
   readonly key: string
   readonly status: Call['status']
   readonly errorCode: string | null
+  /** Of the stored outcome. */
+  readonly resultHash: string | null
   readonly attempt: number
   readonly startedMs: number | null
   readonly arguments: string | null

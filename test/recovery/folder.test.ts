@@ -26,7 +26,7 @@ const children: Child[] = []
 function child(...args: readonly string[]): Child {
   // --import and not the command: it would be a parent of the process that we mean to kill
   const started = spawn(process.execPath, ['--import', 'tsx', WORKER, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines: Line[] = []
   let heard: () => void = () => {}
