@@ -246,7 +246,6 @@ async function wrongRequests(ground: CrashGround, secret: string): Promise<Outco
     const wrong: readonly Request[] = [
       { ...right, body: { params_hash: CANARY } },
       { ...right, body: { params_hash: 1, reason: [CANARY] } },
-      { ...right, path: `/v1/confirmations/${CANARY}/approve` },
       { ...right, path: '/v1/runs', body: { agent: CANARY, text: CANARY } },
       { ...right, path: '/v1/runs', body: { agent: spec.name, text: `${CANARY}\0` } },
       { ...right, bearer: CANARY },
