@@ -20,6 +20,7 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   onReject: true,
   final: true,
   attempts: true,
+  modelSeconds: true,
 }
 const BUDGET_LINES: Readonly<Record<keyof BudgetSpec, true>> = {
   steps: true,
@@ -63,6 +64,7 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [s.tools !== undefined && !Array.isArray(s.tools), 'tools_illegal', '/tools', 'The tools are a list of contracts.', '`tools: [refund]`.'],
   [!oneOf(s.onMessage, 'queue', 'replace', 'reject'), 'on_message_illegal', '/onMessage', 'What a new message does is one of three.', "`onMessage: 'queue'`, `'replace'` or `'reject'`."],
   [!oneOf(s.onReject, 'observe', 'end'), 'on_reject_illegal', '/onReject', 'What a rejection does is one of two.', "`onReject: 'observe'` or `'end'`."],
+  [s.modelSeconds !== undefined && !isBetween(s.modelSeconds, 0, MOST_SECONDS), 'model_seconds_illegal', '/modelSeconds', 'The time of a model call is not a number of seconds, above 0 and at most 30 days.', '`modelSeconds: 300`.'],
   [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
 ]
 

@@ -25,6 +25,8 @@ export interface AgentSpec {
   readonly onReject?: 'observe' | 'end'
   /** A JSON Schema, or a Standard Schema, that the final answer must match as JSON. */
   readonly final?: CompiledSchema
+  /** How long one model call may take, its repeats included; default 300. A worker that takes longer is taken for hung. */
+  readonly modelSeconds?: number
   /** How many workers may try a run without progress before it ends; default 5. */
   readonly attempts?: number
 }

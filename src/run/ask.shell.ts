@@ -33,7 +33,7 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
     signal,
     clock: parts.clock,
     random: parts.random,
-    deadlineMs: parts.clock.now() + work.leftMs,
+    deadlineMs: parts.clock.now() + Math.min(work.leftMs, agent.modelMs),
     mayRepeat: (dropped) => coversAnother(run, dropped),
     onPart: (number, part) => {
       sent = true
@@ -59,7 +59,8 @@ function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptRes
   const { text: partial, usage } = result.partial
   return {
     kind: 'model_failed',
-    reason: endOf(code),
+    // the model was too slow, and the run has time left
+    reason: code === 'budget_exceeded' && work.leftMs > agent.modelMs ? 'model_unavailable' : endOf(code),
     usage,
     partial,
     sent: sent || signal.aborted || wasCharged(code),

@@ -98,6 +98,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
       max_cost: agent.limits.cost,
       max_attempts: agent.limits.attempts,
       deadline_ms: Math.round(agent.seconds * 1000),
+      progress_ms: agent.progressMs,
       reserved_tokens: reservation.tokens,
       reserved_cost: reservation.cost,
       hash: hashBody(body),

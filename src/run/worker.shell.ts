@@ -220,7 +220,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   async function watch(): Promise<void> {
     if (held.size === 0 && !inDoubt) return
     inDoubt = false
-    for (const { lease, canceled } of await drivenRuns(db, worker)) {
+    const before = [...held.values()]
+    const driven = await drivenRuns(db, worker)
+    // held all the time, and not ours any more: it ended in this moment, or it hung and was taken over (L8)
+    const ours = new Set(driven.map(({ lease }) => `${lease.run} ${lease.epoch}`))
+    for (const one of before)
+      if (held.get(one.lease.run) === one && !ours.has(`${one.lease.run} ${one.lease.epoch}`)) lose(one)
+    for (const { lease, canceled } of driven) {
       take(lease)
       const one = held.get(lease.run)
       if (canceled && one) cancel(one)
