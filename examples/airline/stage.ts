@@ -45,8 +45,8 @@ export interface Stage {
   close(): Promise<void>
 }
 
-/** Half a second decides about a dead worker within two; a lease is four heartbeats. */
-const TIMES = { heartbeatMs: 500, leaseMs: 2_000, pollMs: 50 }
+/** A dead worker is found out within four seconds; a machine that is busy with twelve processes does not lose a living one. */
+const TIMES = { heartbeatMs: 1_000, leaseMs: 4_000, pollMs: 50 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const undo: (() => unknown)[] = []

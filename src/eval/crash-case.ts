@@ -20,6 +20,8 @@ import type { Evidence, Witness } from './crash-witness.ts'
 
 /** Short, so that a takeover takes a second; 4 heartbeats in a lease. */
 export const TIMES = { heartbeatMs: 200, leaseMs: 800, pollMs: 100 } as const
+/** Where nobody is to take over: a busy machine must not lose a lease by itself. */
+const CALM_TIMES = { heartbeatMs: 1_000, leaseMs: 4_000, pollMs: 100 } as const
 
 /** Stands in every argument, result and error of a case, and nowhere else. */
 export const CANARY = 'canary7f3a'
@@ -75,7 +77,9 @@ export interface RunResult {
 /** What a process left behind that was asked to end. */
 interface PoliteEnd {
   readonly code: number | null
-  readonly isListed: boolean
+  readonly hasLease: boolean
+  /** Losses that were counted before it was asked. */
+  readonly attemptsBefore: number
   readonly evidence: Evidence
 }
 
@@ -129,7 +133,7 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
   const kills: string[] = []
   let said = ''
   const working = {
-    ...TIMES,
+    ...timesOf(wanted),
     onError(error: unknown) {
       said += `${failure(error).line}\n`
       if (process.env['PLIMSOLL_DEBUG']) console.error(error)
@@ -199,11 +203,14 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open: () => open() }
 }
 
-function workerSpec(ground: CrashGround, { deadly, clock }: CrashCase, spec: CrashAgentSpec) {
+const timesOf = ({ held }: CrashCase) => (held === undefined || held === 'cancel_kill' ? TIMES : CALM_TIMES)
+
+function workerSpec(ground: CrashGround, wanted: CrashCase, spec: CrashAgentSpec) {
+  const { deadly, clock } = wanted
   return {
     db: ground.url,
     agents: [deadly === undefined ? spec : { ...spec, deadly }],
-    ...TIMES,
+    ...timesOf(wanted),
     ...(clock === undefined ? {} : { clock }),
     ...(ground.program === undefined ? {} : { program: ground.program }),
   }
@@ -233,11 +240,13 @@ async function whileHeld(
     victim.go()
     return null
   }
+  const { witness } = ground
+  const attemptsBefore = (await witness.evidence(run)).run.attempts
   victim.signal('SIGTERM')
   await victim.stopping
   victim.go()
   const { code } = await victim.gone
-  return { code, isListed: await ground.witness.isListed(victim.pid), evidence: await ground.witness.evidence(run) }
+  return { code, attemptsBefore, hasLease: await witness.hasLease(victim.pid), evidence: await witness.evidence(run) }
 }
 
 /** A process that was stopped goes on, writes what it still wants to write, and ends politely; it may stop on its way there. */

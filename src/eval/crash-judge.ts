@@ -28,9 +28,12 @@ export type Verdict = 'ok' | 'duplicate' | 'lost' | 'stuck'
  * One effect where the provider has a key or can be asked; where it has neither, at most one, and either the run knows
  * of it or a person is asked. A canceled run has none or one that is told.
  */
-export function judge({ mode, deadly, held }: CrashCase, result: RunResult): Verdict {
+export function judge({ mode, deadly, held, victims }: CrashCase, result: RunResult): Verdict {
   if (result.stuck) return 'stuck'
   if (result.effects > 1 || result.keys.length > 1) return 'duplicate'
+  // an error inside the stream cannot be told from one of the provider: the run ends with its reason
+  if (/:throw$/.test(victims.at(-1) ?? '') && result.reason === 'model_unavailable')
+    return result.effects === 0 && /^model\.(sent|firstDelta):/.test(victims.at(-1) ?? '') ? 'ok' : 'lost'
   if (deadly === 'read') return result.reason === 'attempts_exhausted' ? 'ok' : 'lost'
   const asksPerson = result.reason === 'unknown_effect'
   if (asksPerson) return mode === 'manual' || deadly ? 'ok' : 'lost'
@@ -122,7 +125,9 @@ function endedPolitely({ politeEnd, met }: CrashResult): boolean {
   const claimed = changes.some((c) => c.status === 'running' && c.was !== 'running')
   // held before its claim, it has heard of the end before it could take anything
   const isIdle = met.at(-1)?.at(-1) !== 'claim.before' || !claimed
-  return politeEnd.code === 0 && !politeEnd.isListed && run.status !== 'running' && run.attempts === 0 && isIdle
+  const isFree = !politeEnd.hasLease && run.status !== 'running'
+  // progress may have set the count back
+  return politeEnd.code === 0 && isFree && run.attempts <= politeEnd.attemptsBefore && isIdle
 }
 
 /**

@@ -70,8 +70,8 @@ export interface Witness {
   refuse(run: string, nth: number, sqlstate: '40001' | '40P01'): Promise<void>
   /** The processes of ours that hold runs, by what the workers say of themselves. */
   heldBy(pid: number): Promise<number>
-  /** Whether a worker of this process is still listed. */
-  isListed(pid: number): Promise<boolean>
+  /** Whether a worker of this process has a lease that lives. */
+  hasLease(pid: number): Promise<boolean>
   /** Lets claims of idempotency keys whose request has died be taken over now and not in half a minute. */
   ageKeys(): Promise<void>
   close(): Promise<void>
@@ -170,8 +170,8 @@ export async function openWitness(url: string): Promise<Witness> {
       )
       return Number(row?.['n'])
     },
-    async isListed(pid) {
-      return (await ask('select from plimsoll.worker where pid = $1', [pid])).length > 0
+    async hasLease(pid) {
+      return (await ask('select from plimsoll.worker where pid = $1 and lease_until > now()', [pid])).length > 0
     },
     async ageKeys() {
       await ask(`update plimsoll.idempotency set created_at = created_at - interval '1 hour' where status is null`)

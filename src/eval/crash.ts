@@ -182,7 +182,7 @@ async function outcomeOf(ground: CrashGround, one: CrashCase): Promise<Outcome> 
     proves,
     kills: result.kills,
     strikes: result.met.flat(),
-    takeovers: takeovers(result),
+    takeovers: one.held ? [] : takeovers(result),
     trouble:
       verdict === 'ok' && broken.length === 0 && isMet
         ? null

@@ -46,7 +46,7 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   return reportOf(parts, work, result, sent)
 }
 
-function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptResult, sent: boolean): Report {
+function reportOf({ agent }: ActParts, { run, signal, leftMs }: Work, result: AttemptResult, sent: boolean): Report {
   if ('answer' in result) {
     const { answer } = result
     const calls = answer.kind === 'calls' ? propose(run, agent, answer.calls) : []
@@ -60,7 +60,7 @@ function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptRes
   return {
     kind: 'model_failed',
     // the model was too slow, and the run has time left
-    reason: code === 'budget_exceeded' && work.leftMs > agent.modelMs ? 'model_unavailable' : endOf(code),
+    reason: code === 'budget_exceeded' && leftMs > agent.modelMs ? 'model_unavailable' : endOf(code),
     usage,
     partial,
     sent: sent || signal.aborted || wasCharged(code),
