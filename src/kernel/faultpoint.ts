@@ -42,6 +42,9 @@ export const WORKER_POINTS = [
   'notify',
 ] as const
 
+/** Of the relay: an event goes out, and is marked as sent. */
+export const RELAY_POINTS = ['outbox.beforePublish', 'outbox.afterPublish'] as const
+
 /** Of a process that serves callers, around the one commit of a request. */
 export const CALLER_POINTS = [
   'submit.before',
@@ -54,7 +57,7 @@ export const CALLER_POINTS = [
   'resolve.after',
 ] as const
 
-export const FAULT_POINTS = [...WORKER_POINTS, ...CALLER_POINTS] as const
+export const FAULT_POINTS = [...WORKER_POINTS, ...RELAY_POINTS, ...CALLER_POINTS] as const
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
 /** Awaited by the loop at each place. */

@@ -104,7 +104,7 @@ const WAITS_OF_CALL = 3
 
 /** The longest wait that is legal: a model call, or all calls of a step one after the other; the run's own time ends both. */
 function progressMs(most: { seconds: number; modelSeconds: number; calls: number }, tools: Registry): number {
-  const toolMs = Math.max(0, ...tools.contracts.map((t) => t.timeoutMs))
+  const toolMs = Math.max(0, ...tools.contracts.map((t) => t.timeoutMs * t.attempts))
   const waitMs = Math.max(most.modelSeconds * 1000, most.calls * WAITS_OF_CALL * toolMs)
   return Math.round(Math.min(most.seconds * 1000, waitMs) + toolMs + MARGIN_MS)
 }

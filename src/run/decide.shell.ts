@@ -1,5 +1,5 @@
 /**
- * What people do to a run from outside: decide a confirmation, cancel, say what became of an unknown effect.
+ * What people do to a run from outside: decide a confirmation, cancel.
  *
  * A2  only these and the loop move a run   J1  nothing that a model holds can decide   J7  cancel stops what has not started
  */
@@ -13,17 +13,14 @@ import type { ConfirmationStore, Decided, Decision } from '../gate/confirmation.
 import type { ConfirmationView } from '../gate/confirmation.ts'
 import { actorOfRun, scopeOf } from '../request/actor.ts'
 import { callResourceVersion } from '../tool/gateway.shell.ts'
-import { boundEffect } from '../tool/outcome.ts'
-import type { ToolOutcome } from '../tool/contract.ts'
 import type { Agent } from './agent.ts'
-import { hashBody } from './encode.ts'
 import { inputOf } from './calls.shell.ts'
 import { step } from './machine.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Report } from './report.ts'
+import type { Egress } from '../tool/egress.shell.ts'
 import type { AuditEntry, RunStore } from './run.store.ts'
-import { refused } from './said.ts'
-import { readSnapshot, type SnapshotRows } from './snapshot.ts'
+import { readSnapshot } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
 
 export interface Deciding {
@@ -32,6 +29,7 @@ export interface Deciding {
   readonly sealer: Sealer
   readonly ids: Ids
   readonly clock: Clock
+  readonly egress: Egress
   readonly agents: ReadonlyMap<string, Agent>
   readonly fault: FaultHook
 }
@@ -140,13 +138,11 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
     effectKey: call.key,
     signal: new AbortController().signal,
   }
-  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock })
+  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress })
   if (!now.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return
-  await move(parts, scope, seen.run, { report: () => ({ kind: 'plan_stale', position: call.position }) }).catch(
-    () => {},
-  )
+  await moveIdle(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})
   throw new Fault('stale_plan')
 }
 
@@ -190,92 +186,50 @@ export async function cancelRun(
   throw new Fault('conflict')
 }
 
+export type Reporter = (run: Run, agent: Agent) => Report | null
+
 /**
- * An operator says what became of an effect that nobody could tell. `happened` carries the provider's result. Who said it
- * is recorded with it. Who says the same again, because the answer was lost, is told the same and recorded once.
+ * Moves a run that nobody drives. What is recorded with `audit` by the same person in the same words is not refused but
+ * done: the answer to it was lost.
  */
-export function resolveEffect(
+export async function moveIdle(
   parts: Deciding,
-  actor: Actor,
-  at: { readonly run: RunId; readonly step: number; readonly position: number },
-  said: ({ readonly happened: true; readonly result: unknown } | { readonly happened: false }) & {
-    readonly reason: string
-  },
+  scope: Scope,
+  run: RunId,
+  report: Reporter,
+  audit?: AuditEntry,
 ): Promise<Run> {
-  if (actor.kind !== 'operator') throw new Fault('permission_denied')
-  const audit: AuditEntry = {
-    id: parts.ids.next('aud'),
-    actor_kind: actor.kind,
-    actor: actor.user,
-    action: 'effect.resolve',
-    target: `${at.run}/${at.step}/${at.position}`,
-    outcome: said.happened ? 'happened' : 'did_not_happen',
-    reason: said.reason,
-  }
-  const outcomeOf = (tool: string, agent: Agent): ToolOutcome | null => {
-    const contract = agent.tools.named(tool)
-    if (!contract) return null
-    return said.happened ? boundEffect(contract, said.result) : refused('not_started')
-  }
-  return move(parts, scopeOf(actor), at.run, {
-    audit,
-    report({ run, agent }) {
-      const call =
-        run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
-      const outcome = call ? outcomeOf(call.tool, agent) : null
-      return outcome && { kind: 'unknown_resolved', position: at.position, outcome }
-    },
-    isDone({ rows, agent }) {
-      const row = rows.effects.find((e) => e.step === at.step && e.position === at.position)
-      const outcome = row?.status === 'settled' ? outcomeOf(row.tool, agent) : null
-      return outcome !== null && row?.resultHash === hashBody(outcome)
-    },
-  })
-}
-
-interface Move {
-  readonly report: (found: Found) => Report | null
-  /** What is recorded with it, when a person moves the run. */
-  readonly audit?: AuditEntry
-  /** Whether the rows say already what this move would. */
-  readonly isDone?: (found: Found) => boolean
-}
-
-async function move(parts: Deciding, scope: Scope, run: RunId, { report, audit, isDone }: Move): Promise<Run> {
-  let unheard: Fault | null = null
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const found = await snapshot(parts, scope, run)
     if (!found) throw new Fault('not_found')
-    if (isDone?.(found)) return found.run
-    if (unheard !== null) throw unheard
-    const made = report(found)
+    const made = report(found.run, found.agent)
     const moved = made && step(found.run, made)
-    if (!moved || 'refused' in moved) throw new Fault('refused_transition')
+    if (!moved || 'refused' in moved) {
+      if (audit && (await parts.runs.isAudited(scope, run, audit))) return found.run
+      throw new Fault('refused_transition')
+    }
     if (audit) await parts.fault('resolve.before')
     try {
       const applied = await parts.runs.commitIdle(scope, found.run, moved, audit)
       if (audit) await parts.fault('resolve.after')
       if (applied.applied) return { ...moved.run, version: applied.version }
     } catch (error) {
-      // the reply is lost: the rows say whether it was stored
+      // the rows say whether it was stored
       if (!isUnreachable(error)) throw error
-      unheard = error
     }
   }
   throw new Fault('conflict')
 }
 
-interface Found {
-  readonly run: Run
-  readonly agent: Agent
-  readonly rows: SnapshotRows
-}
-
-async function snapshot(parts: Deciding, scope: Scope, run: RunId): Promise<Found | null> {
+async function snapshot(
+  parts: Deciding,
+  scope: Scope,
+  run: RunId,
+): Promise<{ readonly run: Run; readonly agent: Agent } | null> {
   const key = { tenant: scope.tenant, environment: scope.environment, run }
   const rows = await parts.runs.load(key)
   if (!rows) return null
   const agent = parts.agents.get(rows.run.agent)
   if (!agent) throw new Fault('not_found', 'This program does not know the agent of the run.')
-  return { run: readSnapshot(rows, key, agent, parts.sealer).run, agent, rows }
+  return { run: readSnapshot(rows, key, agent, parts.sealer).run, agent }
 }

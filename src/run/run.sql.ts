@@ -61,6 +61,21 @@ from plimsoll.submit($1::jsonb, $2::text[])`,
   params: ['submissions', 'keys'],
 }
 
+export interface TellParams {
+  readonly told: string
+  readonly keys: readonly (string | null)[]
+}
+export interface TellRow {
+  readonly n: number
+  readonly outcome: string
+  readonly waiters: number
+}
+export const tell: Statement<TellParams, TellRow> = {
+  name: 'run_tell_3fddb27b',
+  text: `select n as "n", outcome as "outcome", waiters as "waiters" from plimsoll.tell($1::jsonb, $2::text[])`,
+  params: ['told', 'keys'],
+}
+
 export interface BeforeParams {
   readonly tenant: string
   readonly session: string
@@ -105,4 +120,25 @@ export const openSession: Statement<OpenSessionParams, OpenSessionRow> = {
   name: 'run_openSession_3c37e1f2',
   text: `select n as "n" from plimsoll.open_session($1::jsonb, $2::text[])`,
   params: ['sessions', 'keys'],
+}
+
+export interface AuditedParams {
+  readonly tenant: string
+  readonly run: string
+  readonly action: string
+  readonly target: string
+  readonly actor: string
+  readonly outcome: string
+}
+export interface AuditedRow {
+  readonly found: boolean
+}
+/**
+ * whether a person has said exactly this before
+ */
+export const audited: Statement<AuditedParams, AuditedRow> = {
+  name: 'run_audited_7f0c7f32',
+  text: `select exists (select from plimsoll.audit a where a.tenant_id = $1::text and a.run_id = $2::text and a.action = $3::text
+  and a.target = $4::text and a.actor = $5::text and a.outcome = $6::text) as "found"`,
+  params: ['tenant', 'run', 'action', 'target', 'actor', 'outcome'],
 }
