@@ -464,6 +464,7 @@ create table plimsoll.run (
   due_at timestamp with time zone not null default now(),
   progress_at timestamp with time zone,
   followed_until timestamp with time zone,
+  progress_ms plimsoll.amount not null,
   deadline_at timestamp with time zone not null,
   max_steps integer not null,
   max_tool_calls integer not null,
@@ -498,9 +499,9 @@ CREATE INDEX run_followed ON plimsoll.run USING btree (followed_until) WHERE ((f
 CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
 create policy abandon on plimsoll.run for update to plimsoll_claim using ((((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])) AND (cancel_cause IS NULL) AND (followed_until < now()))) with check (((cancel_cause)::text = 'disconnect'::text));
 create policy batch on plimsoll.run for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0));
-create policy claim on plimsoll.run for update to plimsoll_claim using (((((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR (((status)::text = 'running'::text) AND (NOT (EXISTS ( SELECT
+create policy claim on plimsoll.run for update to plimsoll_claim using (((((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR (((status)::text = 'running'::text) AND (((progress_at + ((progress_ms)::double precision * '00:00:00.001'::interval)) <= now()) OR (NOT (EXISTS ( SELECT
    FROM plimsoll.worker w
-  WHERE ((w.id = run.worker_id) AND (w.lease_until > now())))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
+  WHERE ((w.id = run.worker_id) AND (w.lease_until > now()))))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
 create policy claimable on plimsoll.run for select to plimsoll_claim using (((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
 create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
@@ -508,6 +509,9 @@ grant select on table plimsoll.run to plimsoll_app;
 grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
+grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
 create table plimsoll.session (
   tenant_id text not null,
@@ -857,7 +861,7 @@ declare
 begin
   perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
   select jsonb_build_object(
-    'run', to_jsonb(r) - array['due_at', 'progress_at', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
+    'run', to_jsonb(r) - array['due_at', 'progress_at', 'progress_ms', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
     'deadline_ms', floor(extract(epoch from r.deadline_at - now()) * 1000)::int8,
     'messages', coalesce((
       select jsonb_agg(jsonb_build_object('run', m.run_id, 'seq', m.seq, 'step', m.step, 'position', m.position, 'role', m.role,
@@ -1028,7 +1032,8 @@ begin
   with lost as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
-      and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
+      and (q.progress_at + q.progress_ms * interval '1 millisecond' <= now()
+        or not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now()))
     for update skip locked
     limit p_limit
   )
@@ -1279,11 +1284,11 @@ begin
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
-      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8,
+      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8, progress_ms int8,
       reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, event text,
       response text, status int))
       with ordinality as t(tenant, environment, session, session_version, user_id, subject, permissions, agent, release, run,
-        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms,
+        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms, progress_ms,
         reserved_tokens, reserved_cost, body, hash, tokens, replaced, event, response, status, n)
     order by tenant, run
   loop
@@ -1309,10 +1314,11 @@ begin
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
-      parent_run_id, status, event_seq, message_seq, deadline_at, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
+      parent_run_id, status, event_seq, message_seq, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
       reserved_tokens, reserved_cost)
     values (t.tenant, t.run, t.environment, t.session, s.generation, t.user_id, t.subject, t.permissions, t.agent, t.release,
-      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond', t.max_steps, t.max_tool_calls,
+      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond',
+      t.progress_ms, t.max_steps, t.max_tool_calls,
       t.max_tokens, t.max_cost, t.max_attempts, t.reserved_tokens, t.reserved_cost);
     insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, role, parent_message,
       body, content_hash, visibility, integrity, confidentiality, origin, tokens)

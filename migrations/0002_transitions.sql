@@ -353,11 +353,11 @@ begin
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
-      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8,
+      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8, progress_ms int8,
       reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, event text,
       response text, status int))
       with ordinality as t(tenant, environment, session, session_version, user_id, subject, permissions, agent, release, run,
-        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms,
+        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms, progress_ms,
         reserved_tokens, reserved_cost, body, hash, tokens, replaced, event, response, status, n)
     order by tenant, run
   loop
@@ -383,10 +383,11 @@ begin
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
-      parent_run_id, status, event_seq, message_seq, deadline_at, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
+      parent_run_id, status, event_seq, message_seq, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
       reserved_tokens, reserved_cost)
     values (t.tenant, t.run, t.environment, t.session, s.generation, t.user_id, t.subject, t.permissions, t.agent, t.release,
-      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond', t.max_steps, t.max_tool_calls,
+      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond',
+      t.progress_ms, t.max_steps, t.max_tool_calls,
       t.max_tokens, t.max_cost, t.max_attempts, t.reserved_tokens, t.reserved_cost);
     insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, role, parent_message,
       body, content_hash, visibility, integrity, confidentiality, origin, tokens)
@@ -572,8 +573,8 @@ begin
   where r.worker_id = p_worker and r.status = 'running';
 end $f$;
 
--- Put the runs of dead workers back into the queue; the next claim raises the epoch, which fences the dead. `attempts`
--- counts such losses since the last progress, so that a run that kills its workers ends. A worker that stops politely deletes its own row first, so one way serves both.
+-- Put the runs of dead workers, and those that hang in living ones, back into the queue; the next claim raises the epoch,
+-- which fences who had them. `attempts` counts such losses since the last progress, so that a run that kills its workers ends. A worker that stops politely deletes its own row first, so one way serves both.
 create function plimsoll.reap(p_limit int)
 returns int
 language plpgsql security definer
@@ -586,7 +587,8 @@ begin
   with lost as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
-      and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
+      and (q.progress_at + q.progress_ms * interval '1 millisecond' <= now()
+        or not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now()))
     for update skip locked
     limit p_limit
   )
@@ -635,7 +637,7 @@ declare
 begin
   perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
   select jsonb_build_object(
-    'run', to_jsonb(r) - array['due_at', 'progress_at', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
+    'run', to_jsonb(r) - array['due_at', 'progress_at', 'progress_ms', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
     'deadline_ms', floor(extract(epoch from r.deadline_at - now()) * 1000)::int8,
     'messages', coalesce((
       select jsonb_agg(jsonb_build_object('run', m.run_id, 'seq', m.seq, 'step', m.step, 'position', m.position, 'role', m.role,

@@ -172,11 +172,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const keeping = objects ? { objects, sealer, ids, artifacts } : null
   const here = options.folders === undefined ? null : folders({ root: options.folders, kept: keeping })
   const services: ToolServices = { keeping, credentials: options.credentials ?? null, folders: here }
+  const fault = options.fault ?? noFaults
   const reads = readsOf({ sessions, views: viewStore(db), confirmations, artifacts })
   const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
   const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, egress, agents, services }
+  const outside = { runs, confirmations, sealer, ids, clock, egress, agents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const minds = options.agents.some((a) => a.cancelAfterMs !== null)
   const absenceOf = async (actor: Actor, run: RunId): Promise<number | null> =>
@@ -264,7 +265,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
     sweep,
     async work(how = {}) {
-      const fault = options.fault ?? noFaults
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
       const worker = await startWorker({
         ...how,

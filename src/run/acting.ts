@@ -41,6 +41,8 @@ export interface Acting {
   readonly services?: ToolServices
   /** Until when the worker may believe in its lease, on the monotonic clock; it is earlier than the database's end. */
   readonly leaseUntil: () => number
+  /** Told right before a request to the model can leave: from here on its money may be spent. */
+  readonly asking: () => void
   /** A piece of an answer, for streams. */
   readonly delta: (run: Run, attempt: number, part: ModelPart) => void
 }

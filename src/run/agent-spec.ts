@@ -35,6 +35,8 @@ export interface AgentSpec {
    * canceled as `disconnected` when nobody has followed it for so long, counted from the last who did (K2).
    */
   readonly onDisconnect?: 'detach' | { readonly cancelAfterMs: number }
+  /** How long one model call may take, its repeats included; default 300. A worker that takes longer is taken for hung. */
+  readonly modelSeconds?: number
   /** How many workers may try a run without progress before it ends; default 5. */
   readonly attempts?: number
 }

@@ -33,3 +33,8 @@ from plimsoll.session s where s.tenant_id = :tenant::text and s.id = :session::t
 
 -- name: openSession
 select n as "n!" from plimsoll.open_session(:sessions::jsonb, :keys::text[]);
+
+-- name: audited
+-- whether a person has said exactly this before
+select exists (select from plimsoll.audit a where a.tenant_id = :tenant::text and a.run_id = :run::text and a.action = :action::text
+  and a.target = :target::text and a.actor = :actor::text and a.outcome = :outcome::text) as "found!";
