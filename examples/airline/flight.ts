@@ -36,7 +36,7 @@ export type FlightOptions = {
 export type Flight = { readonly figures: Figures; readonly complaints: readonly string[] }
 
 /** For one run, its confirmations and the takeovers from dead workers included. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 600_000
 
 export async function fly(options: FlightOptions): Promise<Flight> {
   const begun = performance.now()

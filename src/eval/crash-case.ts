@@ -16,7 +16,7 @@ import { createRuntime, type Runtime } from '../runtime.ts'
 import type { EffectProvider, ProviderMode, Trouble } from '../testing/effect-provider.ts'
 import { crashAgent, type CrashAgentSpec } from './crash-agent.ts'
 import { type CrashWorker, spawnCrashWorker, type WrongClock } from './crash-process.ts'
-import type { Evidence, Witness } from './crash-witness.ts'
+import type { Evidence, Witness } from '../db/witness.ts'
 
 /** Short, so that a takeover takes a second; 4 heartbeats in a lease. */
 export const TIMES = { heartbeatMs: 200, leaseMs: 800, pollMs: 100 } as const
@@ -156,8 +156,7 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
         politeEnd ??= done
       }
       if (victim.met.length > 0 && (faults.endsWith(':kill') || (isLast && wanted.held === 'cancel_kill'))) {
-        await victim.gone
-        if ((await witness.heldBy(victim.pid)) > 0) kills.push(...victim.met)
+        kills.push(...(await killsOf(witness, victim)))
       }
     }
     if (survivor === null && failsForGood(wanted)) later = await survive(ground, spec, working, struck.opened)
@@ -182,6 +181,12 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
     struck.open()
     await Promise.all([survivor?.stop(), later?.stop()])
   }
+}
+
+/** The places of a process that is dead, if it held a run there. */
+async function killsOf(witness: Witness, victim: CrashWorker): Promise<readonly string[]> {
+  await victim.gone
+  return (await witness.heldBy(victim.pid)) > 0 ? victim.met : []
 }
 
 /** A worker of this process that claims nothing before it may. */

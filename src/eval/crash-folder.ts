@@ -18,11 +18,10 @@ interface Holder {
   kill(): Promise<void>
 }
 
-/** `home`: the folder of the compiled sources; null runs the source. */
-export const lockTask = (folder: string, home: string | null) => async (): Promise<Outcome> => {
+export const lockTask = (folder: string) => async (): Promise<Outcome> => {
   const store = join(folder, 'store')
   mkdirSync(store)
-  const start = (...args: readonly string[]) => startFolderWorker(home, args)
+  const start = (...args: readonly string[]) => startFolderWorker(args)
   let [acknowledged, rounds, refused] = [0, 0, 0]
   let isWhole = true
   for (; rounds < ROUNDS; rounds++) {
@@ -47,10 +46,10 @@ export const lockTask = (folder: string, home: string | null) => async (): Promi
   }
 }
 
-function startFolderWorker(home: string | null, args: readonly string[]): ChildProcess {
-  const source = fileURLToPath(new URL('crash-folder-worker.ts', import.meta.url))
-  const program = home === null ? ['--import', 'tsx', source] : [join(home, 'src/eval/crash-folder-worker.js')]
-  return spawn(process.execPath, [...program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+/** The program of the suite, which is in the repository and not in the package. */
+function startFolderWorker(args: readonly string[]): ChildProcess {
+  const program = fileURLToPath(new URL('../../test/recovery/folder.worker.ts', import.meta.url))
+  return spawn(process.execPath, ['--import', 'tsx', program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
 type Line = Readonly<Record<string, unknown>>

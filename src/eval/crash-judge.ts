@@ -1,6 +1,6 @@
 /** What the promises say about a crash case: pure, from the provider's log and the notes of the witness. */
 import { CANARY, type CrashCase, type CrashResult, type RunResult, TIMES } from './crash-case.ts'
-import type { Change, Evidence } from './crash-witness.ts'
+import type { Change, Evidence } from '../db/witness.ts'
 
 /** The invariants that the crash matrix proves, by their numbers in docs/design/recovery.md. */
 export const INVARIANTS = {

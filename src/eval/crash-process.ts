@@ -70,7 +70,7 @@ interface Heard {
   readonly ready: Promise<string | null>
   readonly struck: Promise<void>
   readonly stopping: Promise<void>
-  text(): string
+  readonly text: () => string
 }
 
 function listen(child: ChildProcess, met: string[]): Heard {

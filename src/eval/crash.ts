@@ -22,7 +22,7 @@ import { judge, takeovers, verdicts } from './crash-judge.ts'
 import { loadTask, raceTask } from './crash-load.ts'
 import { killedOnce, type Matrix, matrixOf, nameOf, wholeMatrix } from './crash-matrix.ts'
 import { type Outcome, summary } from './crash-summary.ts'
-import { openWitness } from './crash-witness.ts'
+import { openWitness } from '../db/witness.ts'
 import { wave } from './wave.ts'
 
 interface Served {
@@ -112,7 +112,7 @@ async function crashOn(
     const ground = await openCrashGround(given.url, folder, program)
     try {
       const tasks = [
-        ...(isWhole ? [lockTask(folder, js?.home ?? null), raceTask(ground), ...callerTasks(ground)] : []),
+        ...(isWhole ? [lockTask(folder), raceTask(ground), ...callerTasks(ground)] : []),
         ...matrix.cases.map((one) => () => outcomeOf(ground, one)),
       ]
       await inLanes(tasks, lanes, note)
@@ -141,7 +141,7 @@ async function crashOn(
 const WAVE = 8
 
 async function restarted(
-  server: { readonly url: string; restart(): Promise<void> },
+  server: { readonly url: string; readonly restart: () => Promise<void> },
   folder: string,
   program: { readonly program?: string },
   { cases, isWhole, note }: { cases: readonly CrashCase[]; isWhole: boolean; note: (outcome: Outcome) => void },

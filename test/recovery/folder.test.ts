@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { lockFolder } from '../../src/db/folder-lock.ts'
 import { bareLite } from '../setup/engines.ts'
 
-const WORKER = fileURLToPath(new URL('../../src/eval/crash-folder-worker.ts', import.meta.url))
+const WORKER = fileURLToPath(new URL('folder.worker.ts', import.meta.url))
 
 type Line = Record<string, unknown>
 interface Child {

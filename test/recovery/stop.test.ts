@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type CrashCase } from '../../src/eval/crash-case.ts'
+import type { CrashCase } from '../../src/eval/crash-case.ts'
 import { judge } from '../../src/eval/crash-judge.ts'
 import { type Ground, openGround, runCases } from './ground.ts'
 

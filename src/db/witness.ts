@@ -3,8 +3,8 @@
  * statement when told to. Nothing of it belongs to the product; it is laid over a migrated database with all rights.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { storeFault } from '../db/fault.ts'
-import { openMigrator } from '../db/postgres.ts'
+import { storeFault } from './fault.ts'
+import { openMigrator } from './postgres.ts'
 import { isUnreachable } from '../kernel/fault.ts'
 
 /** One change of a run's row, as the server saw it. */
