@@ -11,6 +11,7 @@ import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
 import type { ListOptions } from './runs.ts'
 import type { StartOptions } from './start.ts'
+import type { CreateWebhookOptions, ReplayOptions } from './webhooks.ts'
 import { visible } from './visible.ts'
 
 const DATA = '.plimsoll'
@@ -74,6 +75,7 @@ function commands(out: Output, exits: Exits): Command {
   approvals(program, out)
   effects(program, out)
   keys(program, out)
+  webhooks(program, out)
   leaf(program, 'version', 'the version of this program').action(async () =>
     (await import('./version.ts')).version(out),
   )
@@ -119,6 +121,9 @@ const number =
     throw new InvalidArgumentError(`It is a number from ${least} to ${most}.`)
   }
 const port = number(0, 65_535)
+
+/** An option that may be given several times. */
+const gathered = (one: string, all: readonly string[]): readonly string[] => [...all, one]
 
 const filled = (text: string): string => {
   if (text !== '') return text
@@ -221,11 +226,10 @@ function effects(program: Command, out: Output): void {
 
 function keys(program: Command, out: Output): void {
   const group = program.command('keys').description('API keys of the app plane and of operators')
-  const list = (one: string, all: readonly string[]): readonly string[] => [...all, one]
   server(leaf(group, 'create', 'a key, shown once'))
     .addOption(new Option('--kind <kind>', 'what it is for').choices(['service', 'operator']).default('service'))
     .requiredOption('--user <name>', 'as whom it acts')
-    .option('--permission <name>', 'a permission that it holds; repeat for more; `*` for all', list, [])
+    .option('--permission <name>', 'a permission that it holds; repeat for more; `*` for all', gathered, [])
     .option('--db <url>', 'write it into this PostgreSQL instead of asking a server')
     .option('--tenant <name>', 'with --db', 'default')
     .option('--environment <name>', 'with --db', 'dev')
@@ -233,4 +237,42 @@ function keys(program: Command, out: Output): void {
   server(leaf(group, 'revoke <key>', 'ends a key and every token that it minted')).action(
     async (id: string, given: Reach) => (await import('./keys.ts')).revokeKey(id, given, out),
   )
+}
+
+function webhooks(program: Command, out: Output): void {
+  const group = program.command('webhooks').description('where events of runs go, signed')
+  const load = () => import('./webhooks.ts')
+  server(leaf(group, 'list', 'endpoints, and what waits for them')).action(async (given: Reach) =>
+    (await load()).listWebhooks(given, out),
+  )
+  server(leaf(group, 'create <url>', 'an endpoint; its secret is shown once'))
+    .option('--type <event>', 'a type that it hears of; repeat for more; default: all', gathered, [])
+    .action(async (url: string, given: CreateWebhookOptions) => (await load()).createWebhook(url, given, out))
+  server(leaf(group, 'rotate <endpoint>', 'a new secret, shown once; the old one signs too for a day')).action(
+    async (id: string, given: Reach) => (await load()).rotateWebhook(id, given, out),
+  )
+  for (const [verb, state] of [
+    ['enable', 'enabled'],
+    ['disable', 'disabled'],
+  ] as const)
+    server(leaf(group, `${verb} <endpoint>`, state === 'enabled' ? 'goes on where it stopped' : 'sends nothing more'))
+      .requiredOption('--reason <text>', 'for the audit')
+      .action(async (id: string, given: Reach & { reason: string }) =>
+        (await load()).setWebhook(id, state, given, out),
+      )
+  server(leaf(group, 'delete <endpoint>', 'the endpoint and what waits for it')).action(
+    async (id: string, given: Reach) => (await load()).deleteWebhook(id, given, out),
+  )
+  server(leaf(group, 'test <endpoint>', 'sends one message now and says what came back')).action(
+    async (id: string, given: Reach) => (await load()).testWebhook(id, given, out),
+  )
+  limited(server(leaf(group, 'deliveries <endpoint>', 'attempts, newest first'))).action(
+    async (id: string, given: Reach & { limit: number }) => (await load()).listDeliveries(id, given, out),
+  )
+  server(leaf(group, 'replay <endpoint>', 'sends events again, under the ids that they had'))
+    .option('--run <run>', 'those of one run')
+    .option('--seq <n>', 'with --run: from this event on', number(1, 99_999))
+    .option('--since <time>', 'those of all runs from this time on, as in 2026-11-30T12:00:00Z')
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (id: string, given: ReplayOptions) => (await load()).replayWebhook(id, given, out))
 }

@@ -4,6 +4,7 @@ import { Fault, FAULTS } from '../kernel/fault.ts'
 import { accessRoutes } from './access.ts'
 import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
+import { endpointRoutes } from './endpoints.ts'
 import { eventRoutes, type Streaming } from './events.ts'
 import { openapi } from './openapi.ts'
 import { operatorRoutes } from './operator.ts'
@@ -71,5 +72,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   confirmationRoutes(app, options)
   eventRoutes(app, options, options)
   operatorRoutes(app, options)
+  endpointRoutes(app, options)
   return app
 }

@@ -79,12 +79,13 @@ export interface PlaneOptions {
   readonly db: Db
   readonly agents: readonly Agent[]
   readonly http?: Partial<HttpOptions>
+  readonly developmentOrigins?: readonly string[]
   /** `false`: nobody drives runs in this process. */
   readonly worker?: false | Omit<WorkerOptions, 'db' | 'driving'>
 }
 
-export async function openPlane({ db, agents, http, worker }: PlaneOptions): Promise<Plane> {
-  const runtime = createRuntime({ db, agents })
+export async function openPlane({ db, agents, http, worker, developmentOrigins = [] }: PlaneOptions): Promise<Plane> {
+  const runtime = createRuntime({ db, agents, developmentOrigins })
   const server = await createHttpServer(runtime, { secret: SECRET, onError: (error) => console.error(error), ...http })
   const working =
     worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })
