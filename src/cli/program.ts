@@ -10,6 +10,7 @@ import type { MigrateOptions } from './migrations.ts'
 import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
 import type { ListOptions } from './runs.ts'
+import type { RunRetentionOptions, SetRetentionOptions } from './retention.ts'
 import type { StartOptions } from './start.ts'
 import type { CreateWebhookOptions, ReplayOptions } from './webhooks.ts'
 import { visible } from './visible.ts'
@@ -76,6 +77,7 @@ function commands(out: Output, exits: Exits): Command {
   effects(program, out)
   keys(program, out)
   webhooks(program, out)
+  retention(program, out)
   leaf(program, 'version', 'the version of this program').action(async () =>
     (await import('./version.ts')).version(out),
   )
@@ -275,4 +277,26 @@ function webhooks(program: Command, out: Output): void {
     .option('--since <time>', 'those of all runs from this time on, as in 2026-11-30T12:00:00Z')
     .requiredOption('--reason <text>', 'for the audit')
     .action(async (id: string, given: ReplayOptions) => (await load()).replayWebhook(id, given, out))
+}
+
+function retention(program: Command, out: Output): void {
+  const group = program.command('retention').description('how long what finished runs have left is kept')
+  const load = () => import('./retention.ts')
+  server(leaf(group, 'show', 'rules and legal holds')).action(async (given: Reach) =>
+    (await load()).showRetention(given, out),
+  )
+  server(leaf(group, 'set <class>', 'days after the end of a run'))
+    .requiredOption('--days <n>', 'a whole number, or `keep` for ever')
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (name: string, given: SetRetentionOptions) => (await load()).setRetention(name, given, out))
+  server(leaf(group, 'run', 'sweeps now what is due'))
+    .option('--dry-run', 'counts and changes nothing')
+    .action(async (given: RunRetentionOptions) => (await load()).runRetention(given, out))
+  server(leaf(group, 'hold', 'keeps everything, or what is about one subject, until it is released'))
+    .option('--subject <name>', 'whom it is about; default: everybody')
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (given: Reach & { subject?: string; reason: string }) => (await load()).holdAll(given, out))
+  server(leaf(group, 'release <hold>', 'ends a hold'))
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (id: string, given: Reach & { reason: string }) => (await load()).releaseHold(id, given, out))
 }

@@ -10,6 +10,7 @@ import { openapi } from './openapi.ts'
 import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
 import { type Env, invalid, type Parts } from './request.ts'
+import { retentionRoutes } from './retention.ts'
 import { runRoutes } from './runs.ts'
 
 export interface AppOptions extends Parts, Streaming {
@@ -73,5 +74,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   eventRoutes(app, options, options)
   operatorRoutes(app, options)
   endpointRoutes(app, options)
+  retentionRoutes(app, options)
   return app
 }

@@ -43,6 +43,17 @@ export const bodies = {
       reason: z.string().min(1).max(1_000),
     })
     .refine((r) => (r.run_id === undefined) !== (r.since === undefined), 'names either `run_id` or `since`'),
+  retention: z.strictObject({
+    class: z.string().min(1).max(40),
+    days: z.union([z.int().min(0).max(36_500), z.null()]).describe('After the end of a run; null keeps for ever'),
+    reason: z.string().min(1).max(1_000),
+  }),
+  sweep: z.strictObject({ dry_run: z.boolean().optional() }),
+  hold: z.strictObject({
+    subject: principal.optional().describe('Without it: everything of the environment'),
+    reason: z.string().min(1).max(1_000),
+  }),
+  release: z.strictObject({ reason: z.string().min(1).max(1_000) }),
   nothing: z.strictObject({}),
 }
 

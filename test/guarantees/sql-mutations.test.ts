@@ -9,7 +9,7 @@ import { MUTATIONS, type Mutation, PROBES } from '../setup/mutations.ts'
 
 const migration = (name: string) =>
   readFileSync(fileURLToPath(new URL(`../../migrations/${name}.sql`, import.meta.url)), 'utf8')
-const SQL = ['0002_transitions', '0004_webhook'].map(migration).join('')
+const SQL = ['0002_transitions', '0004_webhook', '0005_retention'].map(migration).join('')
 const RUNS = migration('0001_runs')
 
 /** The block that builds the wall, after the wall is taken down. */
@@ -55,7 +55,7 @@ async function killer(store: TestStore, probes: readonly Guard[]): Promise<strin
 
 /** The second wall, down: the roles of the functions see and change every row. */
 const POLICIES = `select format('%s policy %I on plimsoll.%I', $1::text, policyname, tablename) as line, qual, with_check
-  from pg_policies where schemaname = 'plimsoll' and (policyname = 'batch' or roles && '{plimsoll_claim,plimsoll_relay}')`
+  from pg_policies where schemaname = 'plimsoll' and (policyname = 'batch' or roles && '{plimsoll_claim,plimsoll_relay,plimsoll_retain}')`
 
 async function policiesDown(store: TestStore): Promise<() => Promise<void>> {
   const rows = await store.admin(POLICIES, ['alter'])

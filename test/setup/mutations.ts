@@ -8,6 +8,7 @@ import { DECIDE, START_CONSENT, START_LEASE } from './effect-guards.ts'
 import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from './guards.ts'
 import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
 import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
+import { SWEEP } from './retention-guards.ts'
 import { WALL } from './wall-guards.ts'
 
 export interface Mutation {
@@ -34,6 +35,7 @@ export const PROBES = {
   driven: DRIVEN,
   outbox_claim: OUTBOX_CLAIM,
   outbox_look: OUTBOX_LOOK,
+  sweep: SWEEP,
   wall: [...WALL, ...COMMIT_WALL],
 } as const satisfies Record<string, readonly Guard[]>
 
@@ -54,6 +56,7 @@ const open = of('open_session')
 const driven = of('driven')
 const outboxClaim = of('outbox_claim')
 const outboxLook = of('outbox_look')
+const sweep = of('sweep')
 const wall = of('wall')
 const held: More = { held: 'policies' }
 const list = "wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);"
@@ -373,4 +376,23 @@ export const MUTATIONS: readonly Mutation[] = [
   outboxLook('tries early what waits', "case when d.due_at = 'infinity' then now() else d.due_at end", 'now()'),
   outboxLook('leaves asleep what has more', "case when d.due_at = 'infinity' then now() else d.due_at end", 'd.due_at'),
   outboxLook('does not say how far it looked', 'update plimsoll.endpoint e set seen_at = now()', 'update plimsoll.endpoint e set seen_at = e.seen_at'),
+
+  sweep('sweeps without a rule', ' and x.days is not null\n', '\n'),
+  sweep('forgets the days', 'greatest(rule.days * interval', 'greatest(0 * interval'),
+  sweep('forgets holds', 'and h.released_at is null and (h.subject_id', 'and false and (h.subject_id'),
+  sweep('forgets holds of the environment', '(h.subject_id is null or h.subject_id = r.subject_id)', '(h.subject_id = r.subject_id)'),
+  sweep('holds one subject for all', '(h.subject_id is null or h.subject_id = r.subject_id)', 'true'),
+  sweep('never forgets a hold', 'and h.released_at is null and (h.subject_id', 'and (h.subject_id'),
+  sweep('takes what is not sent', "d.due_at < 'infinity'", 'false'),
+  sweep('takes what nobody knows', "e.status in ('started', 'unknown')", 'false'),
+  sweep('starts anew each time', 'and (x.ended_at, x.id) > (after_at, after_run)'),
+  sweep('does not come back', 'first_kept := least(first_kept, r.ended_at);'),
+  sweep('does not stop at the limit', 'order by x.ended_at, x.id limit p_limit', 'order by x.ended_at, x.id'),
+  sweep('changes in a dry run', 'if p_dry then\n          if', 'if false then\n          if'),
+  sweep('moves on in a dry run', 'if not p_dry then\n        -- the next', 'if true then\n        -- the next'),
+  sweep('keeps the plan', 'set plan = p_blank_plan', 'set plan = plan'),
+  sweep('keeps the result', 'result = null', 'result = result'),
+  sweep('deletes attempts under a hold', 'h.environment = p_environment and h.released_at is null) then', 'false) then'),
+  sweep('deletes fresh attempts', 'and b.created_at < cutoff'),
+  sweep('deletes keys that live', 'and k.expires_at < cutoff'),
 ]
