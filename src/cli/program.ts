@@ -259,9 +259,7 @@ function webhooks(program: Command, out: Output): void {
   ] as const)
     server(leaf(group, `${verb} <endpoint>`, state === 'enabled' ? 'goes on where it stopped' : 'sends nothing more'))
       .requiredOption('--reason <text>', 'for the audit')
-      .action(async (id: string, given: Reach & { reason: string }) =>
-        (await load()).setWebhook(id, state, given, out),
-      )
+      .action(async (id: string, given: Reach & { reason: string }) => (await load()).setWebhook(id, state, given, out))
   server(leaf(group, 'delete <endpoint>', 'the endpoint and what waits for it')).action(
     async (id: string, given: Reach) => (await load()).deleteWebhook(id, given, out),
   )

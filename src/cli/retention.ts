@@ -9,9 +9,20 @@ const operator = (options: Reach) => reach(options, 'operator')
 export async function showRetention(options: Reach, out: Output): Promise<void> {
   const found = await (await operator(options)).get(PLACE)
   const [rules, holds] = [found['rules'] as readonly Body[], found['holds'] as readonly Body[]]
-  out.show(...table(['class', 'days', 'last sweep'], rules.map((r) => [r['class'], r['days'] ?? 'for ever', r['swept_at']])))
+  out.show(
+    ...table(
+      ['class', 'days', 'last sweep'],
+      rules.map((r) => [r['class'], r['days'] ?? 'for ever', r['swept_at']]),
+    ),
+  )
   if (holds.length > 0)
-    out.show('', ...table(['hold', 'subject', 'since'], holds.map((h) => [h['id'], h['subject'] ?? 'everybody', h['created_at']])))
+    out.show(
+      '',
+      ...table(
+        ['hold', 'subject', 'since'],
+        holds.map((h) => [h['id'], h['subject'] ?? 'everybody', h['created_at']]),
+      ),
+    )
   out.result(found)
 }
 
@@ -50,12 +61,20 @@ export async function holdAll(
   out: Output,
 ): Promise<void> {
   const { subject, reason } = options
-  const made = await (await operator(options)).post('/ops/v1/holds', { body: { ...(subject !== undefined && { subject }), reason } })
-  out.show(`${visible(field(made, 'id'))}: nothing of ${subject === undefined ? 'this environment' : visible(subject)} is swept until it is released.`)
+  const made = await (await operator(options)).post('/ops/v1/holds', {
+    body: { ...(subject !== undefined && { subject }), reason },
+  })
+  out.show(
+    `${visible(field(made, 'id'))}: nothing of ${subject === undefined ? 'this environment' : visible(subject)} is swept until it is released.`,
+  )
   out.result(made)
 }
 
-export async function releaseHold(id: string, options: Reach & { readonly reason: string }, out: Output): Promise<void> {
+export async function releaseHold(
+  id: string,
+  options: Reach & { readonly reason: string },
+  out: Output,
+): Promise<void> {
   const done = await (await operator(options)).post(`/ops/v1/holds/${encodeURIComponent(id)}/release`, {
     body: { reason: options.reason },
   })

@@ -37,7 +37,9 @@ export async function createWebhook(url: string, options: CreateWebhookOptions, 
 export async function rotateWebhook(id: string, options: Reach, out: Output): Promise<void> {
   const made = await (await operator(options)).post(at(id, 'rotate'))
   out.show(field(made, 'secret'))
-  out.note(`${visible(id)}: its new secret, shown this once. The old one signs too until ${visible(field(made, 'previous_secret_until'))}.`)
+  out.note(
+    `${visible(id)}: its new secret, shown this once. The old one signs too until ${visible(field(made, 'previous_secret_until'))}.`,
+  )
   out.result(made)
 }
 
@@ -48,7 +50,9 @@ export async function setWebhook(
   out: Output,
 ): Promise<void> {
   const endpoint = await (await operator(options)).post(at(id, 'state'), { body: { state, reason: options.reason } })
-  out.show(`${visible(id)}: ${visible(field(endpoint, 'state'))}; ${visible(field(endpoint, 'waiting_runs'))} runs wait.`)
+  out.show(
+    `${visible(id)}: ${visible(field(endpoint, 'state'))}; ${visible(field(endpoint, 'waiting_runs'))} runs wait.`,
+  )
   out.result(endpoint)
 }
 
@@ -65,10 +69,16 @@ export async function testWebhook(id: string, options: Reach, out: Output): Prom
   out.result(said)
 }
 
-export async function listDeliveries(id: string, options: Reach & { readonly limit: number }, out: Output): Promise<void> {
+export async function listDeliveries(
+  id: string,
+  options: Reach & { readonly limit: number },
+  out: Output,
+): Promise<void> {
   const page = await (await operator(options)).get(at(id, `deliveries?limit=${options.limit}`))
   const items = page['items'] as readonly Body[]
-  const rows = items.map((a) => ['message_id', 'run_id', 'outcome', 'status', 'fault', 'millis', 'at'].map((name) => a[name]))
+  const rows = items.map((a) =>
+    ['message_id', 'run_id', 'outcome', 'status', 'fault', 'millis', 'at'].map((name) => a[name]),
+  )
   const head = ['message', 'run', 'outcome', 'status', 'fault', 'ms', 'at']
   out.show(...(items.length > 0 ? table(head, rows) : ['Nothing was sent.']))
   out.result({ items })
@@ -84,7 +94,10 @@ export interface ReplayOptions extends Reach {
 export async function replayWebhook(id: string, options: ReplayOptions, out: Output): Promise<void> {
   const { run, seq, since, reason } = options
   if ((run === undefined) === (since === undefined) || (seq !== undefined && run === undefined))
-    throw usage('A replay is of one --run or --since a time.', 'Give `--run <run>`, with or without --seq, or `--since <time>`.')
+    throw usage(
+      'A replay is of one --run or --since a time.',
+      'Give `--run <run>`, with or without --seq, or `--since <time>`.',
+    )
   const from = run === undefined ? { since } : { run_id: run, ...(seq !== undefined && { seq }) }
   const done = await (await operator(options)).post(at(id, 'replay'), { body: { ...from, reason } })
   out.show(`${visible(id)}: events of ${visible(field(done, 'runs'))} runs go out again.`)

@@ -37,7 +37,10 @@ export const bodies = {
   endpointState: z.strictObject({ state: z.enum(['enabled', 'disabled']), reason: z.string().min(1).max(1_000) }),
   replay: z
     .strictObject({
-      run_id: z.string().regex(/^run_[0-9a-z]{26}$/, 'is not an id of a run').optional(),
+      run_id: z
+        .string()
+        .regex(/^run_[0-9a-z]{26}$/, 'is not an id of a run')
+        .optional(),
       seq: z.int().min(1).optional().describe('With `run_id`: the first event; default 1'),
       since: z.iso.datetime({ offset: true }).optional().describe('Without `run_id`: the earliest time of an event'),
       reason: z.string().min(1).max(1_000),

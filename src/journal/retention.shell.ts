@@ -8,7 +8,14 @@ import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
-import { isRetentionClass, MOST_DAYS, RETENTION_CLASSES, type RetentionClass, type Swept, together } from './retention.ts'
+import {
+  isRetentionClass,
+  MOST_DAYS,
+  RETENTION_CLASSES,
+  type RetentionClass,
+  type Swept,
+  together,
+} from './retention.ts'
 import type { Hold, Place, RetentionRule, RetentionStore } from './retention.store.ts'
 
 /** Every method throws `permission_denied` for all but operators. */

@@ -3,17 +3,7 @@ import type { Db } from '../db/port.ts'
 import type { Sealer } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { BLANK, BLANK_PLAN, type RetentionClass, type Swept } from './retention.ts'
-import {
-  addHold,
-  due,
-  type HoldsRow,
-  holds,
-  noteSweep,
-  releaseHold,
-  rules,
-  setRule,
-  sweep,
-} from './retention.sql.ts'
+import { addHold, due, type HoldsRow, holds, noteSweep, releaseHold, rules, setRule, sweep } from './retention.sql.ts'
 
 type Walls = Pick<Scope, 'tenant' | 'environment'>
 
@@ -42,7 +32,11 @@ export interface Place {
 
 export interface RetentionStore {
   rules(scope: Walls): Promise<readonly RetentionRule[]>
-  setRule(scope: Walls, rule: { readonly class: RetentionClass; readonly days: number | null }, by: Because): Promise<void>
+  setRule(
+    scope: Walls,
+    rule: { readonly class: RetentionClass; readonly days: number | null },
+    by: Because,
+  ): Promise<void>
   holds(scope: Walls): Promise<readonly Hold[]>
   /** `subject` null holds the whole environment. */
   addHold(scope: Walls, hold: { readonly id: string; readonly subject: string | null }, by: Because): Promise<void>

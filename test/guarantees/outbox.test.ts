@@ -6,7 +6,16 @@ import type { EndpointId } from '../../src/journal/endpoint.store.ts'
 import type { OutboxMessage, Sink } from '../../src/journal/sink.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { until } from '../setup/plane.ts'
-import { addEvents, openReceiver, operator, type Receiver, type Relaying, relaying, runtimeFor, runWith } from '../setup/relay.ts'
+import {
+  addEvents,
+  openReceiver,
+  operator,
+  type Receiver,
+  type Relaying,
+  relaying,
+  runtimeFor,
+  runWith,
+} from '../setup/relay.ts'
 
 const STORY = ['run_queued', 'step_planned', 'calls_settled', 'run_ended']
 
@@ -35,7 +44,11 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
   }
   const endpoint = (types: readonly string[] | null = null, path = '/hook', who = operator(), url = receiver.url) =>
     runtimeFor(store, { receivers: [receiver] }).endpoints.create(who, { url: url + path, types })
-  const got = (count: number) => until(async () => receiver.got, (all) => all.length >= count)
+  const got = (count: number) =>
+    until(
+      async () => receiver.got,
+      (all) => all.length >= count,
+    )
   const places = (run: string) => receiver.got.filter((m) => m.run === run).map((m) => m.seq)
   const one = async (text: string) => (await store.admin(text))[0] ?? {}
   const idle = () =>
@@ -82,7 +95,9 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     await store.admin(`delete from plimsoll.worker`)
     await go()
     await got(2)
-    await store.admin(`delete from plimsoll.worker where id in (select worker_id from plimsoll.delivery where due_at < 'infinity')`)
+    await store.admin(
+      `delete from plimsoll.worker where id in (select worker_id from plimsoll.delivery where due_at < 'infinity')`,
+    )
     await go()
     await idle()
     expect(new Set(places(run))).toEqual(new Set([1, 2, 3, 4]))
@@ -118,7 +133,10 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     const run = await runWith(store, STORY)
     receiver.answer = (m) => (m.seq === 2 ? 500 : 204)
     const first = await go()
-    await until(() => one(`select attempt from plimsoll.delivery`), (row) => row.attempt === 1)
+    await until(
+      () => one(`select attempt from plimsoll.delivery`),
+      (row) => row.attempt === 1,
+    )
     await first.stop()
     await store.admin(`update plimsoll.delivery set attempt = ${MOST_ATTEMPTS - 1}, due_at = now()`)
     await store.admin(`update plimsoll.endpoint set retry_at = now()`)
@@ -140,17 +158,32 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     receiver.answer = () => 410
     const { runtime } = await go()
     await runWith(store, STORY)
-    const gone = await until(() => runtime.endpoints.get(operator(), id), (e) => e.state === 'disabled')
+    const gone = await until(
+      () => runtime.endpoints.get(operator(), id),
+      (e) => e.state === 'disabled',
+    )
     expect(gone).toMatchObject({ reason: 'gone', waiting: 1 })
     await runWith(store, STORY)
-    const audit = await store.admin(`select actor_kind, action, outcome, reason from plimsoll.audit where target = '${id}'`)
-    expect(audit).toContainEqual({ actor_kind: 'system', action: 'endpoint.disable', outcome: 'disabled', reason: 'gone' })
+    const audit = await store.admin(
+      `select actor_kind, action, outcome, reason from plimsoll.audit where target = '${id}'`,
+    )
+    expect(audit).toContainEqual({
+      actor_kind: 'system',
+      action: 'endpoint.disable',
+      outcome: 'disabled',
+      reason: 'gone',
+    })
     expect(receiver.got).toHaveLength(1)
     receiver.answer = () => 204
     await runtime.endpoints.setState(operator(), id, 'enabled', null)
     await got(9)
     await idle()
-    expect(receiver.got.slice(1).map((m) => m.seq).sort()).toEqual([1, 1, 2, 2, 3, 3, 4, 4])
+    expect(
+      receiver.got
+        .slice(1)
+        .map((m) => m.seq)
+        .sort(),
+    ).toEqual([1, 1, 2, 2, 3, 3, 4, 4])
   })
 
   it('J9 an endpoint is disabled after failures in a row over days, and not for many in a moment', async () => {
@@ -161,11 +194,17 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     )
     const { runtime } = await go()
     await runWith(store, ['run_ended'])
-    await until(() => one(`select attempt from plimsoll.delivery`), (row) => row.attempt === 1)
+    await until(
+      () => one(`select attempt from plimsoll.delivery`),
+      (row) => row.attempt === 1,
+    )
     expect(await runtime.endpoints.get(operator(), id)).toMatchObject({ state: 'enabled', failures: DISABLE.most + 6 })
     await store.admin(`update plimsoll.endpoint set failing_since = now() - interval '5 days 1 hour', retry_at = now()`)
     await store.admin(`update plimsoll.delivery set due_at = now()`)
-    const seen = await until(() => runtime.endpoints.get(operator(), id), (e) => e.state === 'disabled')
+    const seen = await until(
+      () => runtime.endpoints.get(operator(), id),
+      (e) => e.state === 'disabled',
+    )
     expect(seen.reason).toBe('failing')
   })
 
@@ -182,7 +221,10 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     await store.admin(`update plimsoll.delivery set due_at = now() where due_at < 'infinity'`)
     await store.admin(`update plimsoll.endpoint set retry_at = now()`)
     await idle()
-    expect(await one(`select failures, failing_since from plimsoll.endpoint`)).toEqual({ failures: 0, failing_since: null })
+    expect(await one(`select failures, failing_since from plimsoll.endpoint`)).toEqual({
+      failures: 0,
+      failing_since: null,
+    })
   })
 
   it('J9 an endpoint hears of the types that it asked for, of what happens after it was made, and of no other tenant', async () => {
@@ -195,7 +237,12 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     await go()
     await got(2)
     await idle()
-    expect(receiver.got.map((m) => [m.run, m.seq]).sort()).toEqual([[before, 2], [mine, 4]].sort())
+    expect(receiver.got.map((m) => [m.run, m.seq]).sort()).toEqual(
+      [
+        [before, 2],
+        [mine, 4],
+      ].sort(),
+    )
   })
 
   it('J9 an event whose commit came late is found by a later look', async () => {
@@ -219,14 +266,17 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     const { secret } = await runtime.endpoints.rotate(operator(), id)
     const run = await runWith(store, ['run_queued'])
     await got(1)
-    for (const key of [old, secret]) expect(() => new Webhook(key).verify(receiver.got[0]!.body, receiver.got[0]!.headers)).not.toThrow()
+    for (const key of [old, secret])
+      expect(() => new Webhook(key).verify(receiver.got[0]!.body, receiver.got[0]!.headers)).not.toThrow()
     await store.admin(`update plimsoll.endpoint set previous_until = now() - interval '1 second'`)
     await addEvents(store, run, ['run_ended'], { from: 2 })
     await got(2)
     const { body, headers } = receiver.got[1]!
     expect(() => new Webhook(secret).verify(body, headers)).not.toThrow()
     expect(() => new Webhook(old).verify(body, headers)).toThrow()
-    const [{ secret: stored }] = (await store.admin(`select encode(secret, 'escape') as secret from plimsoll.endpoint`)) as [any]
+    const [{ secret: stored }] = (await store.admin(
+      `select encode(secret, 'escape') as secret from plimsoll.endpoint`,
+    )) as [any]
     expect(stored).toContain(secret)
   })
 
@@ -240,7 +290,10 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     expect(await runtime.endpoints.replay(operator(), id, { run, seq: 3 }, 'lost by us')).toBe(1)
     await got(2)
     await idle()
-    expect(receiver.got.map((m) => [m.run, m.seq])).toEqual([[run, 3], [run, 4]])
+    expect(receiver.got.map((m) => [m.run, m.seq])).toEqual([
+      [run, 3],
+      [run, 4],
+    ])
 
     receiver.got.length = 0
     let open = (_: number): void => {}
@@ -253,7 +306,9 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     await until(async () => places(other).length >= 4 && places(run).length >= 6, Boolean)
     await idle()
     expect(places(run)).toEqual([5, 1, 2, 3, 4, 5])
-    const audit = await store.admin(`select actor, outcome, reason from plimsoll.audit where action = 'endpoint.replay' and target = '${id}' order by reason`)
+    const audit = await store.admin(
+      `select actor, outcome, reason from plimsoll.audit where action = 'endpoint.replay' and target = '${id}' order by reason`,
+    )
     expect(audit).toEqual([
       { actor: 'olga', outcome: '2 runs', reason: 'all again' },
       { actor: 'olga', outcome: '1 runs', reason: 'lost by us' },
@@ -276,16 +331,30 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
 
   it('I4 an endpoint that leads inside the network is refused when it is made and when it is called', async () => {
     const { endpoints } = runtimeFor(store, {})
-    for (const url of ['http://api.vendor.example/', 'https://169.254.169.254/', 'https://localhost./', 'https://u:p@a.example/', 'https://127.1/', 'x'])
-      await expect(endpoints.create(operator(), { url, types: null })).rejects.toMatchObject({ code: 'invalid_request' })
-    await expect(endpoints.create(operator(), { url: 'https://a.example/', types: ['attempt_lost'] })).rejects.toMatchObject({
+    for (const url of [
+      'http://api.vendor.example/',
+      'https://169.254.169.254/',
+      'https://localhost./',
+      'https://u:p@a.example/',
+      'https://127.1/',
+      'x',
+    ])
+      await expect(endpoints.create(operator(), { url, types: null })).rejects.toMatchObject({
+        code: 'invalid_request',
+      })
+    await expect(
+      endpoints.create(operator(), { url: 'https://a.example/', types: ['attempt_lost'] }),
+    ).rejects.toMatchObject({
       code: 'invalid_request',
     })
     // made where a developer's origin was known, called where it is not
     await endpoint()
     await go({ receivers: [] })
     await runWith(store, ['run_ended'])
-    const attempt = await until(() => one(`select outcome, status, fault from plimsoll.delivery_attempt`), (row) => 'outcome' in row)
+    const attempt = await until(
+      () => one(`select outcome, status, fault from plimsoll.delivery_attempt`),
+      (row) => 'outcome' in row,
+    )
     expect(attempt).toEqual({ outcome: 'failed', status: null, fault: 'egress_refused' })
     expect(receiver.got).toEqual([])
   })
@@ -295,7 +364,10 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     receiver.answer = () => 307
     await go()
     await runWith(store, ['run_ended'])
-    const attempt = await until(() => one(`select outcome, status from plimsoll.delivery_attempt`), (row) => 'outcome' in row)
+    const attempt = await until(
+      () => one(`select outcome, status from plimsoll.delivery_attempt`),
+      (row) => 'outcome' in row,
+    )
     expect(attempt).toEqual({ outcome: 'failed', status: 307 })
   })
 
@@ -303,7 +375,9 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     const { id, secret } = await endpoint()
     const { endpoints } = runtimeFor(store, { receivers: [receiver] })
     expect(await endpoints.test(operator(), id)).toMatchObject({ ok: true, status: 204 })
-    expect(new Webhook(secret).verify(receiver.got[0]!.body, receiver.got[0]!.headers)).toMatchObject({ type: 'endpoint_tested' })
+    expect(new Webhook(secret).verify(receiver.got[0]!.body, receiver.got[0]!.headers)).toMatchObject({
+      type: 'endpoint_tested',
+    })
     const service = { ...operator(), kind: 'service' as const }
     const refused = [
       endpoints.list(service),
@@ -336,15 +410,23 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
       },
     }
     await go({ sinks: [sink] })
-    await until(() => one(`select count(*)::int as n from plimsoll.sink`), (row) => row.n === 1)
+    await until(
+      () => one(`select count(*)::int as n from plimsoll.sink`),
+      (row) => row.n === 1,
+    )
     const runs = [await runWith(store, STORY), await runWith(store, STORY, { tenant_id: 'birch', environment: 'test' })]
-    await until(async () => {
-      await store.admin(`update plimsoll.delivery set due_at = now() where attempt > 0`)
-      return heard.length
-    }, (count) => count >= 8)
+    await until(
+      async () => {
+        await store.admin(`update plimsoll.delivery set due_at = now() where attempt > 0`)
+        return heard.length
+      },
+      (count) => count >= 8,
+    )
     await idle()
     for (const run of runs) expect(heard.filter((m) => m.run === run).map((m) => m.seq)).toEqual([1, 2, 3, 4])
-    expect(new Set(heard.map((m) => `${m.tenant}/${m.environment}`))).toEqual(new Set(['acme/production', 'birch/test']))
+    expect(new Set(heard.map((m) => `${m.tenant}/${m.environment}`))).toEqual(
+      new Set(['acme/production', 'birch/test']),
+    )
   })
 
   it('J9 sinks that the store could not keep apart are refused', () => {
@@ -360,12 +442,17 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     const runs: string[] = []
     for (let i = 0; i < 30; i++) runs.push(await runWith(store, STORY))
     const receivers = [receiver, second]
-    await Promise.all([go({ receivers }), store.another(3).then((db) => go({ receivers, db })), store.another(3).then((db) => go({ receivers, db }))])
+    await Promise.all([
+      go({ receivers }),
+      store.another(3).then((db) => go({ receivers, db })),
+      store.another(3).then((db) => go({ receivers, db })),
+    ])
     for (const run of runs) await addEvents(store, run, STORY, { from: 5 })
     await until(async () => receivers.every((r) => r.got.length >= runs.length * 8), Boolean)
     await idle()
     for (const { got: all } of receivers)
-      for (const run of runs) expect(all.filter((m) => m.run === run).map((m) => m.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+      for (const run of runs)
+        expect(all.filter((m) => m.run === run).map((m) => m.seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     await second.close()
   })
 
@@ -380,7 +467,10 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     // whatever was open when the message arrived ends while it is still on its way
     const older = `select count(*)::int as n from pg_stat_activity
       where datname = current_database() and xact_start < '${String(now?.now)}' and pid <> pg_backend_pid()`
-    await until(() => one(older), (row) => row.n === 0)
+    await until(
+      () => one(older),
+      (row) => row.n === 0,
+    )
     expect(receiver.got).toHaveLength(1)
     open(204)
     await idle()
@@ -388,6 +478,8 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
 
   it('J9 an id is that of the endpoint and of nothing else', async () => {
     const { id } = await endpoint()
-    await expect(runtimeFor(store, {}).endpoints.get(operator(), `${id}x` as EndpointId)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(runtimeFor(store, {}).endpoints.get(operator(), `${id}x` as EndpointId)).rejects.toMatchObject({
+      code: 'not_found',
+    })
   })
 })

@@ -31,7 +31,10 @@ describe.skipIf(!hasRedis())('a stream of Redis', () => {
   async function startRedis(): Promise<void> {
     const args = ['--port', String(PORT), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--save', '']
     server = spawn('redis-server', args, { stdio: 'ignore' })
-    await until(() => client.ping().catch(() => ''), (said) => said === 'PONG')
+    await until(
+      () => client.ping().catch(() => ''),
+      (said) => said === 'PONG',
+    )
   }
   async function stopRedis(): Promise<void> {
     const gone = new Promise((resolve) => server?.once('exit', resolve))
@@ -58,7 +61,10 @@ describe.skipIf(!hasRedis())('a stream of Redis', () => {
 
   it('J9 holds every event once, in the order of its run, with the id of the message', async () => {
     const { stop } = await relaying(store, { sinks: [redisStream(client, { stream: 'events' })] })
-    await until(() => store.admin('select name from plimsoll.sink'), (rows) => rows.length === 1)
+    await until(
+      () => store.admin('select name from plimsoll.sink'),
+      (rows) => rows.length === 1,
+    )
     const runs = [await runWith(store, STORY), await runWith(store, STORY, { tenant_id: 'birch' })]
     const found = await until(entries, (all) => all.length >= 6)
     await stop()
@@ -66,7 +72,11 @@ describe.skipIf(!hasRedis())('a stream of Redis', () => {
       expect(found.filter((e) => e.run_id === run).map((e) => [e.seq, e.type, e.id])).toEqual(
         STORY.map((type, i) => [String(i + 1), type, `evt_${run.replace('run_', '')}_${i + 1}`]),
       )
-    expect(found[0]).toMatchObject({ environment: 'production', at: expect.stringMatching(/^\d{13}$/), body: '{"step":0}' })
+    expect(found[0]).toMatchObject({
+      environment: 'production',
+      at: expect.stringMatching(/^\d{13}$/),
+      body: '{"step":0}',
+    })
   })
 
   it('J9 a Redis that is away holds events up and loses none', async () => {
@@ -74,7 +84,10 @@ describe.skipIf(!hasRedis())('a stream of Redis', () => {
     const { stop } = await relaying(store, { sinks: [redisStream(client, { stream: 'events' })] })
     await stopRedis()
     const run = await runWith(store, STORY)
-    await until(() => store.admin(`select attempt from plimsoll.delivery where run_id = '${run}'`), (rows) => Number(rows[0]?.attempt) > 0)
+    await until(
+      () => store.admin(`select attempt from plimsoll.delivery where run_id = '${run}'`),
+      (rows) => Number(rows[0]?.attempt) > 0,
+    )
     await startRedis()
     const found = await until(entries, (all) => all.length >= 3)
     await stop()

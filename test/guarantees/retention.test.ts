@@ -70,7 +70,13 @@ describe.each(ENGINES)('retention on %s', (engine) => {
 
   it('L9 R6 a rule that makes no sense is refused, and nobody but an operator sets one', async () => {
     const { retention } = runtime
-    for (const [name, days] of [['ledger', 1], ['audit', 1], ['event', -1], ['event', 1.5], ['event', 36_501]] as const)
+    for (const [name, days] of [
+      ['ledger', 1],
+      ['audit', 1],
+      ['event', -1],
+      ['event', 1.5],
+      ['event', 36_501],
+    ] as const)
       await expect(retention.set(operator(), name, days, 'x')).rejects.toMatchObject({ code: 'invalid_request' })
     const service = { ...operator(), kind: 'service' as const }
     for (const work of [
@@ -85,7 +91,11 @@ describe.each(ENGINES)('retention on %s', (engine) => {
 
   it('L9 R6 the operator plane does the same, for its own tenant', async () => {
     const plane = await openPlane({ db: store.db, agents: [], worker: false })
-    const [olga, stranger, ann] = [await plane.operator('acme'), await plane.operator('globex'), await plane.user('ann')]
+    const [olga, stranger, ann] = [
+      await plane.operator('acme'),
+      await plane.operator('globex'),
+      await plane.user('ann'),
+    ]
     const key = await seedEnded(store, { tenant_id: 'acme', environment: 'test' })
     const at = '/ops/v1/retention'
     expect((await ann.get(at)).status).toBe(403)
@@ -100,7 +110,11 @@ describe.each(ENGINES)('retention on %s', (engine) => {
     expect(await run(true)).toEqual([{ class: 'message', runs: 1, kept: 0, changed: 1, done: true }])
     expect(await run(false)).toEqual([{ class: 'message', runs: 1, kept: 0, changed: 1, done: true }])
     expect(await leftOf(store, key)).toMatchObject({ message: 0 })
-    for (const body of [{ class: 'audit', days: 1, reason: 'x' }, { class: 'event', days: 'x', reason: 'x' }, { class: 'event', days: 1 }])
+    for (const body of [
+      { class: 'audit', days: 1, reason: 'x' },
+      { class: 'event', days: 'x', reason: 'x' },
+      { class: 'event', days: 1 },
+    ])
       expect((await olga.post(at, { body })).status).toBe(400)
     await plane.close()
   })

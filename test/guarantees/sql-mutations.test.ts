@@ -12,14 +12,15 @@ const migration = (name: string) =>
 const SQL = ['0002_transitions', '0004_webhook', '0005_retention'].map(migration).join('')
 const RUNS = migration('0001_runs')
 
-/** The block that builds the wall, after the wall is taken down. */
+/** The blocks that build the wall, after the wall is taken down. */
 function wallText(): string {
-  const block = RUNS.slice(RUNS.indexOf('do $wall$'), RUNS.indexOf('end $wall$;') + 'end $wall$;'.length)
+  const blocks = (RUNS + SQL).match(/^do \$wall\$.*?^end \$wall\$;/gms) ?? []
   const down = TENANT_TABLES.map(
     (t) => `drop policy if exists tenant on plimsoll.${t}; drop policy if exists batch on plimsoll.${t};
+      drop policy if exists retain on plimsoll.${t};
       alter table plimsoll.${t} disable row level security;`,
   )
-  return `${down.join('')} ${block}`
+  return [...down, ...blocks].join('\n')
 }
 
 /** The text of a function; `create or replace` keeps its owner and its grants. */

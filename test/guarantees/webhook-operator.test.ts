@@ -42,7 +42,10 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
 
   it('J9 R6 an endpoint is made, seen without its secret, rotated, disabled, enabled and deleted, by operators alone', async () => {
     const made = await operator.post(AT, { body: { url: `${receiver.url}/a`, types: ['run_ended'] } })
-    expect(made).toMatchObject({ status: 201, body: { id: expect.stringMatching(/^whk_/), secret: expect.stringMatching(/^whsec_/) } })
+    expect(made).toMatchObject({
+      status: 201,
+      body: { id: expect.stringMatching(/^whk_/), secret: expect.stringMatching(/^whsec_/) },
+    })
     const { id, secret } = made.body
     const seen = await operator.get(`${AT}/${id}`)
     expect(seen.body).toMatchObject({ url: `${receiver.url}/a`, types: ['run_ended'], state: 'enabled', failures: 0 })
@@ -54,7 +57,9 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
     }
     const stranger = await plane.operator('globex')
     expect((await stranger.get(`${AT}/${id}`)).status).toBe(404)
-    expect((await stranger.post(`${AT}/${id}/replay`, { body: { since: '2026-01-01T00:00:00Z', reason: 'x' } })).status).toBe(404)
+    expect(
+      (await stranger.post(`${AT}/${id}/replay`, { body: { since: '2026-01-01T00:00:00Z', reason: 'x' } })).status,
+    ).toBe(404)
     const rotated = (await operator.post(`${AT}/${id}/rotate`)).body
     expect(rotated.secret).not.toBe(secret)
     expect(await operator.post(`${AT}/${id}/state`, { body: { state: 'disabled', reason: 'moving' } })).toMatchObject({
@@ -69,8 +74,16 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
     })
     expect(gone.status).toBe(204)
     expect((await operator.get(`${AT}/${id}`)).status).toBe(404)
-    const audit = await store.admin(`select action, actor from plimsoll.audit where target = '${id}' order by created_at, id`)
-    expect(audit.map((a) => a.action)).toEqual(['endpoint.create', 'endpoint.rotate', 'endpoint.state', 'endpoint.state', 'endpoint.delete'])
+    const audit = await store.admin(
+      `select action, actor from plimsoll.audit where target = '${id}' order by created_at, id`,
+    )
+    expect(audit.map((a) => a.action)).toEqual([
+      'endpoint.create',
+      'endpoint.rotate',
+      'endpoint.state',
+      'endpoint.state',
+      'endpoint.delete',
+    ])
   })
 
   it.each([
@@ -88,7 +101,10 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
   it('J9 a replay with the same key happens once', async () => {
     const { id } = (await operator.post(AT, { body: { url: `${receiver.url}/b` } })).body
     const run = await runWith(store, STORY, { environment: 'test' })
-    await until(async () => receiver.got.filter((m) => m.run === run).length, (n) => n === 2)
+    await until(
+      async () => receiver.got.filter((m) => m.run === run).length,
+      (n) => n === 2,
+    )
     const body = { since: '2026-01-01T00:00:00Z', reason: 'lost' }
     const [first, again] = [
       await operator.post(`${AT}/${id}/replay`, { body, key: 'k1' }),
@@ -96,7 +112,11 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
     ]
     expect(first).toMatchObject({ status: 202, body: { runs: 1 } })
     expect(again.headers.get('idempotency-replayed')).toBe('true')
-    for (const wrong of [{ reason: 'x' }, { ...body, run_id: `run_${'0'.repeat(26)}` }, { since: 'today', reason: 'x' }])
+    for (const wrong of [
+      { reason: 'x' },
+      { ...body, run_id: `run_${'0'.repeat(26)}` },
+      { since: 'today', reason: 'x' },
+    ])
       expect((await operator.post(`${AT}/${id}/replay`, { body: wrong })).status).toBe(400)
     const attempts = await until(
       async () => (await operator.get(`${AT}/${id}/deliveries?limit=100`)).body.items,
@@ -117,9 +137,15 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
     expect(tested.stdout).toMatch(/answered 204 after \d+ ms/)
     const neither = await plimsoll(['webhooks', 'replay', id, '--reason', 'x'], place)
     expect(neither).toMatchObject({ exit: EXIT.usage, stderr: expect.stringContaining('--since') })
-    const replayed = await plimsoll(['webhooks', 'replay', id, '--since', '2026-01-01T00:00:00Z', '--reason', 'x', '--json'], place)
+    const replayed = await plimsoll(
+      ['webhooks', 'replay', id, '--since', '2026-01-01T00:00:00Z', '--reason', 'x', '--json'],
+      place,
+    )
     expect(replayed.json()).toMatchObject({ runs: 1 })
-    await until(async () => (await operator.get(`${AT}/${id}/deliveries`)).body.items, (items) => items.length === 1)
+    await until(
+      async () => (await operator.get(`${AT}/${id}/deliveries`)).body.items,
+      (items) => items.length === 1,
+    )
     const deliveries = await plimsoll(['webhooks', 'deliveries', id], place)
     expect(deliveries.stdout).toMatch(/evt_\S+_2 .* delivered/)
     expect((await plimsoll(['webhooks', 'delete', `${id.slice(0, -1)}0`], place)).exit).toBe(EXIT.notFound)

@@ -33,7 +33,9 @@ describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeou
       stdio: ['pipe', 'ignore', 'inherit'],
       env: { ...process.env, PLIMSOLL_FAULT: faults },
     })
-    const gone = new Promise<number | string>((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code ?? -1)))
+    const gone = new Promise<number | string>((resolve) =>
+      child.once('exit', (code, signal) => resolve(signal ?? code ?? -1)),
+    )
     children.push({ child, gone })
     return { child, gone }
   }
@@ -50,7 +52,10 @@ describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeou
     expect(await killed('outbox.afterPublish:2:kill')).toBe('SIGKILL')
     expect(sentOf(run)).toEqual([1, 2])
     relay()
-    await until(async () => sentOf(run), (all) => all.at(-1) === 4)
+    await until(
+      async () => sentOf(run),
+      (all) => all.at(-1) === 4,
+    )
     expect(sentOf(run)).toEqual([1, 2, 2, 3, 4])
     const ids = receiver.got.filter((m) => m.run === run).map((m) => m.id)
     expect(ids[1]).toBe(ids[2])
@@ -62,7 +67,10 @@ describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeou
     expect(await killed('outbox.beforePublish:3:kill')).toBe('SIGKILL')
     expect(sentOf(run)).toEqual([1, 2])
     relay()
-    await until(async () => sentOf(run), (all) => all.length === 4)
+    await until(
+      async () => sentOf(run),
+      (all) => all.length === 4,
+    )
     expect(sentOf(run)).toEqual([1, 2, 3, 4])
   })
 
@@ -71,7 +79,10 @@ describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeou
     receiver.answer = () => new Promise((resolve) => (open = resolve))
     const run = await runWith(store, STORY)
     const { child, gone } = relay()
-    await until(async () => receiver.got.length, (n) => n === 1)
+    await until(
+      async () => receiver.got.length,
+      (n) => n === 1,
+    )
     child.kill('SIGTERM')
     await new Promise((resolve) => setTimeout(resolve, 50))
     open(204)

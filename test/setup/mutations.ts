@@ -341,7 +341,12 @@ export const MUTATIONS: readonly Mutation[] = [
   ),
   wall('leaves a table out', "('run', 'id'), ", ''),
 
-  outboxClaim('serves an endpoint that is disabled', "e.state = 'enabled' and e.retry_at <= now()", 'e.retry_at <= now()', held),
+  outboxClaim(
+    'serves an endpoint that is disabled',
+    "e.state = 'enabled' and e.retry_at <= now()",
+    'e.retry_at <= now()',
+    held,
+  ),
   outboxClaim('leaves no endpoint in peace', ' and e.retry_at <= now()'),
   outboxClaim('takes what is not due', ' and d.due_at <= now()'),
   outboxClaim(
@@ -362,7 +367,12 @@ export const MUTATIONS: readonly Mutation[] = [
   outboxClaim('takes in the name of nobody', 'set worker_id = p_worker', 'set worker_id = null'),
   outboxClaim('crosses tenants', ' and (p.tenant_id is null or d.tenant_id = p.tenant_id)', '', held),
 
-  outboxLook('serves an endpoint that is disabled', "e.state = 'enabled' and e.seen_at <= stale", 'e.seen_at <= stale', held),
+  outboxLook(
+    'serves an endpoint that is disabled',
+    "e.state = 'enabled' and e.seen_at <= stale",
+    'e.seen_at <= stale',
+    held,
+  ),
   outboxLook('looks as often as it is asked', "e.state = 'enabled' and e.seen_at <= stale", "e.state = 'enabled'"),
   outboxLook('shows what operators alone may see', "where v.visibility = 'user'\n      and", 'where', held),
   outboxLook('crosses tenants', 'r.tenant_id = l.tenant_id and r.environment', 'r.environment'),
@@ -375,12 +385,20 @@ export const MUTATIONS: readonly Mutation[] = [
   outboxLook('does not move the head', 'set head = excluded.head', 'set head = d.head'),
   outboxLook('tries early what waits', "case when d.due_at = 'infinity' then now() else d.due_at end", 'now()'),
   outboxLook('leaves asleep what has more', "case when d.due_at = 'infinity' then now() else d.due_at end", 'd.due_at'),
-  outboxLook('does not say how far it looked', 'update plimsoll.endpoint e set seen_at = now()', 'update plimsoll.endpoint e set seen_at = e.seen_at'),
+  outboxLook(
+    'does not say how far it looked',
+    'update plimsoll.endpoint e set seen_at = now()',
+    'update plimsoll.endpoint e set seen_at = e.seen_at',
+  ),
 
   sweep('sweeps without a rule', ' and x.days is not null\n', '\n'),
   sweep('forgets the days', 'greatest(rule.days * interval', 'greatest(0 * interval'),
   sweep('forgets holds', 'and h.released_at is null and (h.subject_id', 'and false and (h.subject_id'),
-  sweep('forgets holds of the environment', '(h.subject_id is null or h.subject_id = r.subject_id)', '(h.subject_id = r.subject_id)'),
+  sweep(
+    'forgets holds of the environment',
+    '(h.subject_id is null or h.subject_id = r.subject_id)',
+    '(h.subject_id = r.subject_id)',
+  ),
   sweep('holds one subject for all', '(h.subject_id is null or h.subject_id = r.subject_id)', 'true'),
   sweep('never forgets a hold', 'and h.released_at is null and (h.subject_id', 'and (h.subject_id'),
   sweep('takes what is not sent', "d.due_at < 'infinity'", 'false'),
@@ -392,7 +410,11 @@ export const MUTATIONS: readonly Mutation[] = [
   sweep('moves on in a dry run', 'if not p_dry then\n        -- the next', 'if true then\n        -- the next'),
   sweep('keeps the plan', 'set plan = p_blank_plan', 'set plan = plan'),
   sweep('keeps the result', 'result = null', 'result = result'),
-  sweep('deletes attempts under a hold', 'h.environment = p_environment and h.released_at is null) then', 'false) then'),
+  sweep(
+    'deletes attempts under a hold',
+    'h.environment = p_environment and h.released_at is null) then',
+    'false) then',
+  ),
   sweep('deletes fresh attempts', 'and b.created_at < cutoff'),
   sweep('deletes keys that live', 'and k.expires_at < cutoff'),
 ]

@@ -31,14 +31,25 @@ async function seedDelivery(store: TestStore, endpoint: string, over: Fields = {
 
 async function seedEvent(store: TestStore, over: Fields = {}): Promise<string> {
   const run = (over.run_id as string | undefined) ?? unique('run')
-  const row = { tenant_id: 'acme', environment: 'production', run_id: run, seq: 1, type: 'run_ended', visibility: 'user' }
+  const row = {
+    tenant_id: 'acme',
+    environment: 'production',
+    run_id: run,
+    seq: 1,
+    type: 'run_ended',
+    visibility: 'user',
+  }
   await insert(store, 'event', { ...row, body: Buffer.from(''), created_at: ms(-1000), ...over })
   return run
 }
 
 const look = (store: TestStore, sinks: readonly string[] = []) =>
   store.db.call(lookStatement, { sinks, everyMs: 1_000, backMs: 30_000 })
-const claim = async (store: TestStore, worker: string, more: { sinks?: string[]; limit?: number; each?: number } = {}) => {
+const claim = async (
+  store: TestStore,
+  worker: string,
+  more: { sinks?: string[]; limit?: number; each?: number } = {},
+) => {
   const { sinks = [], limit = 100, each = 2 } = more
   return (await store.db.call(claimStatement, { worker, sinks, limit, each })).map((row) => row.run)
 }
@@ -91,7 +102,9 @@ export const OUTBOX_CLAIM: readonly Guard[] = [
     for (let i = 0; i < 4; i++) for (const one of [id, failing]) await seedDelivery(store, one)
     const of = async (worker: string) => {
       const taken = await claim(store, worker)
-      const rows = await store.admin(`select endpoint_id, run_id from plimsoll.delivery where run_id = any ($1)`, [taken])
+      const rows = await store.admin(`select endpoint_id, run_id from plimsoll.delivery where run_id = any ($1)`, [
+        taken,
+      ])
       return [id, failing].map((one) => rows.filter((row) => row.endpoint_id === one).length)
     }
     expect(await of(await seedWorker(store))).toEqual([2, 1])
@@ -154,7 +167,10 @@ export const OUTBOX_LOOK: readonly Guard[] = [
     const before = await seedEvent(store)
     expect(await look(store, [name])).toMatchObject([{ served: expect.any(Number) }])
     await store.admin(`update plimsoll.sink set seen_at = now() - interval '2 seconds' where name = '${name}'`)
-    const runs = [await seedEvent(store, { created_at: ms(0) }), await seedEvent(store, { tenant_id: 'birch', created_at: ms(0) })]
+    const runs = [
+      await seedEvent(store, { created_at: ms(0) }),
+      await seedEvent(store, { tenant_id: 'birch', created_at: ms(0) }),
+    ]
     await look(store, [name])
     for (const run of runs) expect(await deliveryOf(store, name, run)).toMatchObject({ sent: 0, head: 1 })
     expect(await deliveryOf(store, name, before)).toBeUndefined()

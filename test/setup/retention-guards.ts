@@ -12,7 +12,13 @@ const DAY = 86_400_000
 const RUN_CLASSES = ['delta', 'event', 'message', 'value'] as const
 
 const scopeOf = ({ tenant, environment }: Pick<Key, 'tenant' | 'environment'>) => ({ tenant, environment })
-export const sweep = (store: TestStore, key: Pick<Key, 'tenant' | 'environment'>, name: RetentionClass, limit = 100, dry = false) =>
+export const sweep = (
+  store: TestStore,
+  key: Pick<Key, 'tenant' | 'environment'>,
+  name: RetentionClass,
+  limit = 100,
+  dry = false,
+) =>
   retentionStore(store.db, plainSealer).sweep(scopeOf(key), { class: name, limit, dry, afterAt: null, afterRun: null })
 
 /** A run of a tenant of its own that ended eleven days ago, with a row of every kind. */
@@ -24,7 +30,16 @@ export async function seedEnded(store: TestStore, over: Fields = {}): Promise<Ke
   const body = Buffer.from('secret value')
   const owner = { session_id: key.session, user_id: 'ann', subject_id: 'ann' }
   const labels = { visibility: 'user', integrity: 'user', confidentiality: 'public', origin: '{}', tokens: 1 }
-  await insert(store, 'message', { ...ofRun, ...owner, seq: 1, step: 0, role: 'user', body, content_hash: 'h', ...labels })
+  await insert(store, 'message', {
+    ...ofRun,
+    ...owner,
+    seq: 1,
+    step: 0,
+    role: 'user',
+    body,
+    content_hash: 'h',
+    ...labels,
+  })
   await insert(store, 'event', { ...ofRun, seq: 1, type: 'run_ended', visibility: 'user', body })
   await insert(store, 'delta', { ...ofRun, seq: 1, generation: 1, step: 1, attempt: 1, body })
   await insert(store, 'ledger', { ...ofRun, seq: 1, step: 0, kind: 'open' })
@@ -34,8 +49,12 @@ export async function seedEnded(store: TestStore, over: Fields = {}): Promise<Ke
   return key
 }
 
-export const rule = (store: TestStore, key: Pick<Key, 'tenant' | 'environment'>, name: RetentionClass, days: number | null = 10) =>
-  insert(store, 'retention', { tenant_id: key.tenant, environment: key.environment, class: name, days })
+export const rule = (
+  store: TestStore,
+  key: Pick<Key, 'tenant' | 'environment'>,
+  name: RetentionClass,
+  days: number | null = 10,
+) => insert(store, 'retention', { tenant_id: key.tenant, environment: key.environment, class: name, days })
 
 /** What is left of a run: rows by table, and whether its values are still there. */
 export async function leftOf(store: TestStore, { run }: Pick<Key, 'run'>) {
@@ -51,7 +70,12 @@ export async function leftOf(store: TestStore, { run }: Pick<Key, 'run'>) {
 }
 export const ALL = { delta: 1, event: 1, message: 1, ledger: 1, value: 1, plan: 1, effect: 1 }
 
-const keeps = (name: string, prepare: (store: TestStore, key: Key) => Promise<unknown>, over: Fields = {}, only: readonly (typeof RUN_CLASSES)[number][] = RUN_CLASSES): Guard =>
+const keeps = (
+  name: string,
+  prepare: (store: TestStore, key: Key) => Promise<unknown>,
+  over: Fields = {},
+  only: readonly (typeof RUN_CLASSES)[number][] = RUN_CLASSES,
+): Guard =>
   guard(name, async (store) => {
     const key = await seedEnded(store, over)
     for (const one of only) await rule(store, key, one)
@@ -60,13 +84,20 @@ const keeps = (name: string, prepare: (store: TestStore, key: Key) => Promise<un
     expect(await leftOf(store, key)).toEqual(ALL)
   })
 
-const hold = (key: Key, over: Fields = {}) => ({ tenant_id: key.tenant, environment: key.environment, id: unique('hld'), ...over })
+const hold = (key: Key, over: Fields = {}) => ({
+  tenant_id: key.tenant,
+  environment: key.environment,
+  id: unique('hld'),
+  ...over,
+})
 
 export const SWEEP: readonly Guard[] = [
   keeps('a run that ended too short a time ago', async () => {}, { ended_at: ms(-9 * DAY) }),
   keeps('a run that has not ended', async () => {}, { status: 'queued', end_reason: null, ended_at: null }),
   keeps('everything, under a hold of the environment', (store, key) => insert(store, 'legal_hold', hold(key))),
-  keeps('what is about a subject that is held', (store, key) => insert(store, 'legal_hold', hold(key, { subject_id: 'ann' }))),
+  keeps('what is about a subject that is held', (store, key) =>
+    insert(store, 'legal_hold', hold(key, { subject_id: 'ann' })),
+  ),
   keeps('everything, when no rule says otherwise', (store, key) =>
     store.admin(`update plimsoll.retention set days = null where tenant_id = '${key.tenant}'`),
   ),
@@ -93,21 +124,34 @@ export const SWEEP: readonly Guard[] = [
   }),
   guard('a run of another tenant, environment or with a released hold goes by its own rule', async (store) => {
     const key = await seedEnded(store)
-    const [other, elsewhere] = [await seedEnded(store), await seedEnded(store, { tenant_id: key.tenant, environment: 'test' })]
+    const [other, elsewhere] = [
+      await seedEnded(store),
+      await seedEnded(store, { tenant_id: key.tenant, environment: 'test' }),
+    ]
     for (const one of RUN_CLASSES) await rule(store, key, one)
     await insert(store, 'legal_hold', hold(key, { released_at: ms(0) }))
     await insert(store, 'legal_hold', hold(key, { subject_id: 'bob' }))
     await insert(store, 'legal_hold', hold(other))
     await insert(store, 'legal_hold', hold(elsewhere))
-    for (const one of RUN_CLASSES) expect(await sweep(store, key, one)).toMatchObject({ runs: 1, kept: 0, changed: 1, done: true })
-    expect(await leftOf(store, key)).toEqual({ delta: 0, event: 0, message: 0, value: 0, plan: 0, ledger: 1, effect: 1 })
+    for (const one of RUN_CLASSES)
+      expect(await sweep(store, key, one)).toMatchObject({ runs: 1, kept: 0, changed: 1, done: true })
+    expect(await leftOf(store, key)).toEqual({
+      delta: 0,
+      event: 0,
+      message: 0,
+      value: 0,
+      plan: 0,
+      ledger: 1,
+      effect: 1,
+    })
     for (const one of [other, elsewhere]) expect(await leftOf(store, one)).toEqual(ALL)
   }),
   guard('a dry run counts and changes nothing', async (store) => {
     const key = await seedEnded(store)
     for (const one of RUN_CLASSES) await rule(store, key, one)
     await unchanged(store, async () => {
-      for (const one of RUN_CLASSES) expect(await sweep(store, key, one, 100, true)).toMatchObject({ runs: 1, changed: 1, done: true })
+      for (const one of RUN_CLASSES)
+        expect(await sweep(store, key, one, 100, true)).toMatchObject({ runs: 1, changed: 1, done: true })
     })
   }),
   guard('a sweep goes on where it stopped, and comes back for what it left alone', async (store) => {
