@@ -25,7 +25,7 @@ create domain plimsoll.cancel_cause as text CHECK ((VALUE = ANY (ARRAY['user'::t
 create domain plimsoll.delivery_outcome as text CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'given_up'::text])));
 create domain plimsoll.effect_kind as text CHECK ((VALUE = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text])));
 create domain plimsoll.effect_level as text CHECK ((VALUE = ANY (ARRAY['read'::text, 'write'::text, 'irreversible'::text])));
-create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intended'::text, 'started'::text, 'settled'::text, 'unknown'::text])));
+create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intended'::text, 'started'::text, 'waiting'::text, 'settled'::text, 'unknown'::text])));
 create domain plimsoll.endpoint_state as text CHECK ((VALUE = ANY (ARRAY['enabled'::text, 'disabled'::text])));
 create domain plimsoll.ledger_kind as text CHECK ((VALUE = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text])));
 create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])));
@@ -235,6 +235,10 @@ create table plimsoll.effect (
   result bytea,
   result_hash text,
   attempt integer not null default 0,
+  again boolean not null default false,
+  wait_signal text,
+  wait_until timestamp with time zone,
+  waits integer not null default 0,
   resource text,
   resource_version text,
   compensates text,
@@ -250,6 +254,7 @@ alter table plimsoll.effect enable row level security;
 alter table plimsoll.effect force row level security;
 alter table plimsoll.effect owner to plimsoll_owner;
 CREATE INDEX effect_repeats ON plimsoll.effect USING btree (tenant_id, session_id, arguments_hash) WHERE ((level)::text = 'irreversible'::text);
+CREATE INDEX effect_signal ON plimsoll.effect USING btree (tenant_id, wait_signal) WHERE ((status)::text = 'waiting'::text);
 CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, started_at) WHERE ((status)::text = 'unknown'::text);
 CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE ((level)::text <> 'read'::text);
 create policy batch on plimsoll.effect for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
@@ -257,10 +262,10 @@ create policy retain on plimsoll.effect for all to plimsoll_retain using (((tena
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
-grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_step;
+grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
 grant select (environment, run_id, status, tenant_id) on table plimsoll.effect to plimsoll_retain;
+grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
 grant update (arguments, result) on table plimsoll.effect to plimsoll_retain;
-grant update (attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status) on table plimsoll.effect to plimsoll_step;
 
 create table plimsoll.endpoint (
   tenant_id text not null,
@@ -557,6 +562,26 @@ grant insert, select on table plimsoll.session to plimsoll_step;
 grant select on table plimsoll.session to plimsoll_app;
 grant update (closed_at, generation, version) on table plimsoll.session to plimsoll_step;
 
+create table plimsoll.signal (
+  tenant_id text not null,
+  environment text not null,
+  key text not null,
+  waiters text[] not null default '{}'::text[],
+  body bytea,
+  body_hash text,
+  created_at timestamp with time zone not null default now(),
+  told_at timestamp with time zone,
+  constraint signal_pkey PRIMARY KEY (tenant_id, environment, key),
+  constraint signal_check CHECK (((body IS NULL) = (body_hash IS NULL)))
+) with (fillfactor=70);
+alter table plimsoll.signal enable row level security;
+alter table plimsoll.signal force row level security;
+alter table plimsoll.signal owner to plimsoll_owner;
+create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0));
+create policy tenant on plimsoll.signal for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select, update on table plimsoll.signal to plimsoll_step;
+grant select on table plimsoll.signal to plimsoll_app;
+
 create table plimsoll.sink (
   name text not null,
   starts_at timestamp with time zone not null default now(),
@@ -590,6 +615,20 @@ alter table plimsoll.tombstone force row level security;
 alter table plimsoll.tombstone owner to plimsoll_owner;
 create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant select on table plimsoll.tombstone to plimsoll_app;
+
+create table plimsoll.tool_calls (
+  tenant_id text not null,
+  environment text not null,
+  tool text not null,
+  starts timestamp with time zone[] not null,
+  constraint tool_calls_pkey PRIMARY KEY (tenant_id, environment, tool)
+);
+alter table plimsoll.tool_calls enable row level security;
+alter table plimsoll.tool_calls force row level security;
+alter table plimsoll.tool_calls owner to plimsoll_owner;
+create policy tenant on plimsoll.tool_calls for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.tool_calls to plimsoll_app;
+grant update (starts) on table plimsoll.tool_calls to plimsoll_app;
 
 create table plimsoll.worker (
   id text not null,
@@ -815,8 +854,12 @@ begin
       select jsonb_agg(jsonb_build_object('step', e.step, 'position', e.position, 'callId', e.call_id, 'tool', e.tool,
         'toolVersion', e.tool_version, 'level', e.level, 'approval', e.approval, 'argumentsHash', e.arguments_hash,
         'fingerprint', e.fingerprint, 'key', e.idempotency_key, 'status', e.status, 'outcome', e.outcome,
-        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt,
+        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt, 'again', e.again,
         'startedMs', floor(extract(epoch from now() - e.started_at) * 1000)::int8,
+        'wait', case when e.status = 'waiting' then jsonb_build_object('signal', e.wait_signal, 'count', e.waits,
+          'leftMs', floor(extract(epoch from e.wait_until - now()) * 1000)::int8,
+          'body', (select encode(s.body, 'base64') from plimsoll.signal s where s.tenant_id = e.tenant_id
+            and s.environment = e.environment and s.key = e.wait_signal)) end,
         'arguments', case when e.step = r.step then encode(e.arguments, 'base64') end,
         'result', case when e.step = r.step or e.outcome = 'error' then encode(e.result, 'base64') end)
         order by e.step, e.position)
@@ -1037,7 +1080,7 @@ begin
                     and c.resource_version is not distinct from t.resource_version)))))
     returning r.version into v;
     if found then
-      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1
+      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1, again = false
       where e.tenant_id = t.tenant and e.run_id = t.run and e.step = t.step and e.position = t.position;
       update plimsoll.confirmation c set status = 'consumed', consumed_at = now(), version = c.version + 1
       where c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation and c.status = 'approved';
@@ -1088,13 +1131,13 @@ begin
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
       kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, suspect boolean, reserved_tokens int8,
       reserved_cost int8, released_tokens int8, released_cost int8, integrity text, confidentiality text,
-      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb,
-      audit jsonb
+      watermark_from text, messages jsonb, effects jsonb, settled jsonb, waiting jsonb, listens text[], confirmations jsonb, closed jsonb,
+      events jsonb, audit jsonb
     )) with ordinality as t(
       tenant, environment, run, epoch, version, "from", "to", wait, phase, step, attempts, due_ms, cancel, end_reason, message_seq,
       event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, suspect, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
-      confirmations, closed, events, audit, n)
+      waiting, listens, confirmations, closed, events, audit, n)
     -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
   loop
@@ -1149,12 +1192,31 @@ begin
     end if;
     if t.settled <> '[]' then
       update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
-        result = decode(s.result, 'base64'), result_hash = s.result_hash,
+        result = decode(s.result, 'base64'), result_hash = s.result_hash, again = s.status = 'started',
         settled_at = case when s.status = 'settled' then now() end
       from jsonb_to_recordset(t.settled) as s (position int, status text, outcome text, error_code text, result text,
         result_hash text)
       where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = s.position
         and e.status <> 'settled';
+    end if;
+    if t.waiting <> '[]' then
+      update plimsoll.effect e set status = 'waiting', wait_signal = w.signal, wait_until = now() + w.ms * interval '1 millisecond',
+        waits = e.waits + 1
+      from jsonb_to_recordset(t.waiting) as w (position int, signal text, ms int8)
+      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = w.position
+        and e.status in ('intended', 'started', 'waiting');
+      -- in one order, and behind the run: who tells takes them the other way round, but holds one signal only
+      insert into plimsoll.signal as s (tenant_id, environment, key, waiters)
+      select distinct r.tenant_id, r.environment, w.signal, array[r.id]
+      from jsonb_to_recordset(t.waiting) as w (signal text) where w.signal is not null order by 3
+      on conflict (tenant_id, environment, key) do update set waiters = array_append(array_remove(s.waiters, r.id), r.id);
+    end if;
+    -- what was told before somebody waited for it is not waited for
+    if t."to" = 'waiting_confirmation' and t.listens <> '{}' and exists (
+      select from plimsoll.signal s where s.tenant_id = r.tenant_id and s.environment = r.environment and s.key = any (t.listens)
+        and s.body is not null)
+    then
+      update plimsoll.run x set due_at = now() where x.tenant_id = r.tenant_id and x.environment = r.environment and x.id = r.id;
     end if;
     if t.confirmations <> '[]' then
       insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
@@ -1378,3 +1440,47 @@ begin
 end $function$;
 alter function plimsoll.sweep(text,text,text,integer,boolean,timestamp with time zone,text,bytea,bytea) owner to plimsoll_retain;
 grant execute on function plimsoll.sweep(text,text,text,integer,boolean,timestamp with time zone,text,bytea,bytea) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.tell(p jsonb, p_keys text[])
+ RETURNS TABLE(n integer, outcome text, waiters integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  wall text;
+  t record;
+  s record;
+begin
+  for t in
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, signal text, body text, hash text))
+      with ordinality as t(tenant, environment, signal, body, hash, n) order by tenant, signal
+  loop
+    wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+    insert into plimsoll.signal as x (tenant_id, environment, key, body, body_hash, told_at)
+    values (t.tenant, t.environment, t.signal, decode(t.body, 'base64'), t.hash, now())
+    on conflict (tenant_id, environment, key) do update set
+      body = coalesce(x.body, excluded.body), body_hash = coalesce(x.body_hash, excluded.body_hash),
+      told_at = coalesce(x.told_at, excluded.told_at)
+    returning x.body_hash, x.waiters into s;
+    if s.body_hash <> t.hash then
+      return query select t.n::int, 'told_otherwise'::text, 0;
+      continue;
+    end if;
+    -- the signal names its waiters: their runs, and no others, are behind the wall now
+    wall := set_config('app.batch', coalesce((select '|' || string_agg(t.tenant || '/' || t.environment || '/' || x.id, '|') || '|'
+      from unnest(s.waiters) as x (id)), ''), true);
+    update plimsoll.run r set version = r.version + 1,
+      due_at = case when r.status = 'waiting_confirmation' and r.wait_reason <> 'unknown_effect' then now() else r.due_at end
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = any (s.waiters)
+      and r.status in ('queued', 'running', 'waiting_confirmation')
+      and exists (select from plimsoll.effect e where e.tenant_id = r.tenant_id and e.run_id = r.id and e.status = 'waiting'
+        and e.wait_signal = t.signal);
+    return query select t.n::int, 'told'::text, cardinality(s.waiters);
+  end loop;
+  wall := set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.tell(jsonb,text[]) owner to plimsoll_step;
+grant execute on function plimsoll.tell(jsonb,text[]) to plimsoll_app;

@@ -28,13 +28,15 @@ import { type Once, once, type OnceRequest, type Performed } from './request/ide
 import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Authorize } from './run/acting.ts'
 import type { Agent } from './run/agent.ts'
-import { cancelRun, type DecideRequest, decideConfirmation, resolveEffect } from './run/decide.shell.ts'
+import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
+import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
 import { closeConversation, openConversation } from './run/talk.shell.ts'
+import { tellSignal } from './run/tell.shell.ts'
 import { viewStore } from './run/view.store.ts'
 import { startWorker, type Worker, type WorkerOptions } from './run/worker.shell.ts'
 import { sessionStore } from './session/session.store.ts'
@@ -43,6 +45,7 @@ import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
 import { type Egress, openEgress } from './tool/egress.shell.ts'
+import { rateStore } from './tool/rate.store.ts'
 
 export { HEARTBEAT_MS, LEASE_MS } from './run/worker.shell.ts'
 
@@ -114,14 +117,15 @@ export interface Runtime {
   submit(actor: Actor, request: SubmitRequest): Promise<SubmitResult>
   decide(actor: Actor, request: DecideRequest): Promise<ConfirmationView>
   cancel(actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run>
+  /**
+   * Tells the runs that wait for a signal, now or later; see `later`. The same body may be told again.
+   * @throws Fault `permission_denied` without the permission `signals.tell` · `already_signaled` for another body
+   */
+  signal(actor: Actor, signal: string, body: unknown): Promise<void>
   /** Effects of which nobody knows whether they happened. @throws Fault `permission_denied` for all but operators. */
   unknownEffects(actor: Actor, limit: number): ReturnType<EffectStore['unknown']>
   /** Says what became of one, and why that is known; the audit row is written with it. */
-  resolve(
-    actor: Actor,
-    at: Parameters<typeof resolveEffect>[2],
-    said: Parameters<typeof resolveEffect>[3],
-  ): Promise<Run>
+  resolve(actor: Actor, at: EffectPlace, said: Resolution): Promise<Run>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -136,6 +140,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
+  const rates = rateStore(db)
   const confirmations = confirmationStore(db, sealer)
   const workers = new Set<Worker>()
   const listeners = hub()
@@ -201,6 +206,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       wake()
       return done
     },
+    async signal(actor, signal, body) {
+      await tellSignal({ runs }, actor, signal, body)
+      wake()
+    },
     async unknownEffects(actor, limit) {
       if (actor.kind !== 'operator') throw new Fault('permission_denied')
       return effects.unknown(scopeOf(actor), limit)
@@ -225,6 +234,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           agents,
           runs,
           effects,
+          rates,
           sealer,
           clock,
           egress,

@@ -12,6 +12,7 @@ import { problemOf } from './problem.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { retentionRoutes } from './retention.ts'
 import { runRoutes } from './runs.ts'
+import { signalRoutes } from './signals.ts'
 
 export interface AppOptions extends Parts, Streaming {
   readonly isDraining: () => boolean
@@ -72,6 +73,7 @@ export function appPlane(options: AppOptions): Hono<Env> {
   runRoutes(app, options)
   confirmationRoutes(app, options)
   eventRoutes(app, options, options)
+  signalRoutes(app, options)
   operatorRoutes(app, options)
   endpointRoutes(app, options)
   retentionRoutes(app, options)

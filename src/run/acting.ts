@@ -9,6 +9,7 @@ import type { Random } from '../kernel/random.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { ModelPart } from '../model/port.ts'
 import type { Egress } from '../tool/egress.shell.ts'
+import type { RateStore } from '../tool/rate.store.ts'
 import type { Agent } from './agent.ts'
 import type { Report } from './report.ts'
 import type { RunStore } from './run.store.ts'
@@ -24,6 +25,7 @@ export type Authorize = (
 export interface Acting {
   readonly runs: RunStore
   readonly effects: EffectStore
+  readonly rates: RateStore
   readonly sealer: Sealer
   readonly clock: Clock
   /** The way out of tools. */

@@ -5,6 +5,7 @@
  * I2  the registry says what exists; the gateway says whether this actor may, now
  * J4  every effect above `read` can be asked what happened (`probe`), or says `unknown: 'manual'`
  */
+import type { Arrived } from './later.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
@@ -60,6 +61,12 @@ export interface BreakerLimits {
   readonly ignore: readonly string[]
 }
 
+/** At most `calls` starts in any `perMs` milliseconds, per tenant and environment, over all workers. */
+export interface Rate {
+  readonly calls: number
+  readonly perMs: number
+}
+
 export interface ErrorClass {
   readonly kind: FaultKind
   readonly reaction: Reaction
@@ -99,6 +106,9 @@ export interface Contract {
   /** How long a confirmation stays open, at most; default five minutes (J11). */
   readonly confirmationMs: number
   readonly maxResultBytes: number
+  readonly rate: Rate | null
+  /** How often a read is tried inside its own time when its provider fails for a moment; 1 is no repeat. */
+  readonly attempts: number
   readonly breaker: BreakerLimits
   readonly params: { readonly [name: string]: ParameterRole }
   readonly errors: { readonly [code: string]: ErrorClass }
@@ -111,12 +121,16 @@ export interface Contract {
 
 /** The product's code behind a contract. `run` for reads, `commit` for effects. */
 export interface Implementation {
+  /** Whether this actor may do this with this object; asked before the plan or the start, and again before the commit. */
+  readonly authorize?: (input: JsonObject, cx: ToolContext) => boolean | Promise<boolean>
   readonly run?: (input: JsonObject, cx: ToolContext) => unknown
   readonly plan?: (input: JsonObject, cx: ToolContext) => Plan | Promise<Plan>
   /** The version of the resource now; compared with the plan's before the effect starts (J12). */
   readonly resourceVersion?: (input: JsonObject, cx: ToolContext) => string | Promise<string>
   readonly commit?: (input: JsonObject, cx: ToolContext) => unknown
   readonly probe?: (input: JsonObject, cx: ToolContext) => ProbeOutcome | Promise<ProbeOutcome>
+  /** After `later`: the outcome, or `later` again. */
+  readonly resume?: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => unknown
 }
 
 /**

@@ -7,12 +7,15 @@
  */
 import { hashArguments } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Random } from '../kernel/random.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
 import type { CallContext, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
 import type { Egress, Fetch } from './egress.shell.ts'
+import { type Arrived, type Later, laterOf } from './later.ts'
 import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
+import { retryWait } from './retry.ts'
 import { leavesOpen } from './taxonomy.ts'
 import { declaredError } from './toolerror.ts'
 
@@ -20,6 +23,8 @@ export interface CallOptions {
   readonly clock: Clock
   /** The way out of every call. */
   readonly egress: Egress
+  /** For the jitter between attempts of a read; without it each waits for the longest time. */
+  readonly random?: Random
   /** Shorter than the contract's when the run has less time left. */
   readonly timeoutMs?: number
   /** The restricted log: the only reader of what was thrown. */
@@ -33,23 +38,48 @@ export type PlanOutcome =
 /** `settled` with an error: the provider refused, nothing happened. */
 export type CommitOutcome =
   | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
   | { readonly kind: 'unknown'; readonly because: 'timeout' | 'aborted' | 'broken' }
+
+/** `silent`: nobody has told, and the contract has no `resume` to find out. `broken`: `resume` itself did not end. */
+export type ResumeOutcome =
+  | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
+  | { readonly kind: 'silent' | 'broken' }
 
 export type ProbeResult =
   | { readonly happened: true; readonly outcome: ToolOutcome }
   | { readonly happened: false }
   | { readonly happened: 'unknown' }
 
+/** Whether the contract lets this actor do this with this object. Anything but `true`, in time, is a no (I3). */
+export async function callAuthorize(
+  contract: Contract,
+  input: JsonObject,
+  cx: CallContext,
+  options: CallOptions,
+): Promise<boolean> {
+  const { authorize } = contract.implementation
+  if (!authorize) return true
+  const ended = await within(contract, cx, options, (inner) => authorize(input, inner))
+  return ended.kind === 'returned' && ended.value === true
+}
+
 export async function callRead(
   contract: Contract,
   input: JsonObject,
   cx: CallContext,
   options: CallOptions,
-): Promise<ToolOutcome> {
+): Promise<ToolOutcome | { readonly later: Later }> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
-  const ended = await within(contract, cx, options, (inner) => run(input, inner))
-  if (ended.kind === 'returned') return boundResult(contract, ended.value)
+  const ended = await within(contract, cx, options, (inner) =>
+    contract.attempts === 1 ? run(input, inner) : repeatedly(contract, inner, options, () => run(input, inner)),
+  )
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { later: wait } : boundResult(contract, ended.value)
+  }
   return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
 }
 
@@ -104,10 +134,39 @@ export async function callCommit(
   const input = permittedInput(contract, permit, cx)
   if (!commit || !input || cx.signal.aborted) return { kind: 'settled', outcome: failed(envelope('not_started')) }
   const ended = await within(contract, cx, options, (inner) => commit(input, inner))
-  if (ended.kind === 'returned') return { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  }
   if (ended.kind !== 'threw') return { kind: 'unknown', because: ended.kind }
   const declared = declaredError(contract, ended.thrown)
   if (!declared || leavesOpen(declared.class)) return { kind: 'unknown', because: 'broken' }
+  return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
+}
+
+/**
+ * A wait is over: what came of the call? `resume` says it; without one, what was told is the result. It only looks, so
+ * it may be asked again after a crash.
+ */
+export async function callResume(
+  contract: Contract,
+  input: JsonObject,
+  cx: CallContext,
+  { arrived, isTimer, ...options }: CallOptions & { readonly arrived: Arrived | null; readonly isTimer: boolean },
+): Promise<ResumeOutcome> {
+  const bound = contract.effect === 'read' ? boundResult : boundEffect
+  const { resume } = contract.implementation
+  if (!resume) {
+    if (arrived) return { kind: 'settled', outcome: bound(contract, arrived.body) }
+    return isTimer ? { kind: 'settled', outcome: bound(contract, { waited: true }) } : { kind: 'silent' }
+  }
+  const ended = await within(contract, cx, options, (inner) => resume(input, inner, arrived))
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: bound(contract, ended.value) }
+  }
+  const declared = ended.kind === 'threw' ? declaredError(contract, ended.thrown) : null
+  if (ended.kind !== 'threw' || !declared || leavesOpen(declared.class)) return { kind: 'broken' }
   return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
 }
 
@@ -157,6 +216,26 @@ function isPlan(value: Json): value is Plan & JsonObject {
     typeof plan.summary === 'string' &&
     OPTIONAL_TEXTS.every((part) => ['string', 'undefined'].includes(typeof plan[part]))
   )
+}
+
+/** The attempts of one read, in the time of one call. */
+async function repeatedly(
+  contract: Contract,
+  { signal }: ToolContext,
+  { clock, random, timeoutMs = contract.timeoutMs }: CallOptions,
+  attempt: () => unknown,
+): Promise<unknown> {
+  const until = clock.monotonic() + Math.min(timeoutMs, contract.timeoutMs)
+  for (let failed = 1; ; failed++) {
+    try {
+      return await attempt()
+    } catch (thrown) {
+      const leftMs = until - clock.monotonic()
+      const wait = retryWait(contract, { thrown, failed, leftMs, fraction: random?.fraction() ?? 1 })
+      if (wait === null || signal.aborted) throw thrown
+      await clock.sleep(wait, signal)
+    }
+  }
 }
 
 type Ended =

@@ -9,7 +9,7 @@ import type { SchemaSource } from './standard.ts'
 /** The code behind a YAML contract. `unknown` stands here, because only the implementation knows its provider. */
 export type YamlImplementation = Pick<
   ToolSpec<{ readonly [keyword: string]: unknown }>,
-  'run' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'
+  'authorize' | 'run' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'
 >
 
 export interface YamlParts {
@@ -33,6 +33,7 @@ const LINES = {
   acknowledge: 'acknowledge',
   waiver: 'waiver',
   breaker: 'breaker',
+  rate: 'rate',
 } as const
 const READ_HERE = [
   'name',

@@ -31,6 +31,8 @@ const APP_WRITES = [
   'retention insert',
   'retention update (after_at, after_run, days, kept_at)',
   'tenant insert',
+  'tool_calls insert',
+  'tool_calls update (starts)',
   'worker delete',
   'worker insert',
   'worker update',
@@ -231,6 +233,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('step', 'step'),
       row('submit', 'step'),
       row('sweep', 'retain'),
+      row('tell', 'step'),
     ])
   })
 

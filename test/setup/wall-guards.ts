@@ -40,6 +40,7 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await store.admin('delete from plimsoll.retention where tenant_id = $1 and environment = $2', [tenant, environment])
     await insert(store, 'retention', kept)
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
+    await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
 
@@ -62,6 +63,7 @@ const FORGED: Readonly<Record<string, string>> = {
   retention: `insert into plimsoll.retention (tenant_id, environment, class) values ($1, $2, 'value')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+  tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,
 }
 
 const none = { tenant: '', environment: '' }
