@@ -5,6 +5,7 @@ create role plimsoll_app nologin;
 create role plimsoll_claim nologin;
 create role plimsoll_owner nologin;
 create role plimsoll_relay nologin;
+create role plimsoll_retain nologin;
 create role plimsoll_step nologin;
 
 -- schemas
@@ -13,6 +14,7 @@ grant create, usage on schema plimsoll to plimsoll_owner;
 grant usage on schema plimsoll to plimsoll_app;
 grant usage on schema plimsoll to plimsoll_claim;
 grant usage on schema plimsoll to plimsoll_relay;
+grant usage on schema plimsoll to plimsoll_retain;
 grant usage on schema plimsoll to plimsoll_step;
 grant usage on schema public to public;
 
@@ -31,6 +33,7 @@ create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::te
 create domain plimsoll.name as text CHECK ((VALUE ~ '^[a-z0-9_]{1,40}$'::text));
 create domain plimsoll.outcome as text CHECK ((VALUE = ANY (ARRAY['ok'::text, 'error'::text])));
 create domain plimsoll.phase as text CHECK ((VALUE = ANY (ARRAY['planning'::text, 'tool_running'::text, 'awaiting_observation'::text, 'finalizing'::text])));
+create domain plimsoll.retention_class as text CHECK ((VALUE = ANY (ARRAY['delta'::text, 'event'::text, 'message'::text, 'value'::text, 'attempt'::text, 'idempotency'::text])));
 create domain plimsoll.role as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'assistant'::text, 'tool'::text])));
 create domain plimsoll.run_status as text CHECK ((VALUE = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])));
 create domain plimsoll.visibility as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'model'::text, 'internal'::text, 'operator'::text])));
@@ -135,11 +138,14 @@ alter table plimsoll.confirmation force row level security;
 alter table plimsoll.confirmation owner to plimsoll_owner;
 CREATE INDEX confirmation_open ON plimsoll.confirmation USING btree (tenant_id, id) WHERE (status = 'pending'::text);
 create policy batch on plimsoll.confirmation for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy retain on plimsoll.confirmation for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.confirmation for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.confirmation to plimsoll_step;
 grant select on table plimsoll.confirmation to plimsoll_app;
 grant select (confirmers, decided_by, environment, execute_by, expires_at, id, params_hash, "position", resource_version, run_id, status, step, tenant_id, version) on table plimsoll.confirmation to plimsoll_step;
+grant select (environment, run_id, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
 grant update (consumed_at, decided_at, decided_by, execute_by, status, version) on table plimsoll.confirmation to plimsoll_step;
+grant update (plan) on table plimsoll.confirmation to plimsoll_retain;
 
 create table plimsoll.credential (
   hash bytea not null,
@@ -186,9 +192,12 @@ create policy relay on plimsoll.delivery for all to plimsoll_relay using (((EXIS
   WHERE (s.name = delivery.endpoint_id))) OR (EXISTS ( SELECT
    FROM plimsoll.endpoint e
   WHERE ((e.tenant_id = delivery.tenant_id) AND (e.environment = delivery.environment) AND (e.id = delivery.endpoint_id))))));
+create policy retain on plimsoll.delivery for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.delivery for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.delivery to plimsoll_retain;
 grant delete, insert, select on table plimsoll.delivery to plimsoll_app;
 grant insert, select on table plimsoll.delivery to plimsoll_relay;
+grant select (due_at, endpoint_id, environment, run_id, tenant_id) on table plimsoll.delivery to plimsoll_retain;
 grant update (attempt, due_at, epoch, head, sent, worker_id) on table plimsoll.delivery to plimsoll_app;
 grant update (due_at, epoch, head, worker_id) on table plimsoll.delivery to plimsoll_relay;
 
@@ -210,8 +219,11 @@ alter table plimsoll.delivery_attempt enable row level security;
 alter table plimsoll.delivery_attempt force row level security;
 alter table plimsoll.delivery_attempt owner to plimsoll_owner;
 CREATE INDEX delivery_attempt_newest ON plimsoll.delivery_attempt USING btree (tenant_id, endpoint_id, created_at);
+create policy retain on plimsoll.delivery_attempt for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.delivery_attempt for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.delivery_attempt to plimsoll_retain;
 grant delete, insert, select on table plimsoll.delivery_attempt to plimsoll_app;
+grant select (created_at, endpoint_id, environment, epoch, run_id, seq, tenant_id) on table plimsoll.delivery_attempt to plimsoll_retain;
 
 create unlogged table plimsoll.delta (
   tenant_id text not null,
@@ -229,8 +241,11 @@ alter table plimsoll.delta enable row level security;
 alter table plimsoll.delta force row level security;
 alter table plimsoll.delta owner to plimsoll_owner;
 create policy batch on plimsoll.delta for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy retain on plimsoll.delta for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.delta for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.delta to plimsoll_retain;
 grant delete, insert, select on table plimsoll.delta to plimsoll_app;
+grant select (environment, run_id, tenant_id) on table plimsoll.delta to plimsoll_retain;
 
 create table plimsoll.effect (
   tenant_id text not null,
@@ -280,11 +295,14 @@ CREATE INDEX effect_signal ON plimsoll.effect USING btree (tenant_id, wait_signa
 CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, started_at) WHERE ((status)::text = 'unknown'::text);
 CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE ((level)::text <> 'read'::text);
 create policy batch on plimsoll.effect for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy retain on plimsoll.effect for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
 grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
+grant select (environment, run_id, status, tenant_id) on table plimsoll.effect to plimsoll_retain;
 grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
+grant update (arguments, result) on table plimsoll.effect to plimsoll_retain;
 
 create table plimsoll.endpoint (
   tenant_id text not null,
@@ -333,10 +351,13 @@ alter table plimsoll.event owner to plimsoll_owner;
 CREATE INDEX event_created ON plimsoll.event USING brin (created_at);
 create policy batch on plimsoll.event for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy relay on plimsoll.event for select to plimsoll_relay using (((visibility)::text = 'user'::text));
+create policy retain on plimsoll.event for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.event for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.event to plimsoll_retain;
 grant insert on table plimsoll.event to plimsoll_step;
 grant select on table plimsoll.event to plimsoll_app;
 grant select (created_at, environment, run_id, seq, tenant_id, type, visibility) on table plimsoll.event to plimsoll_relay;
+grant select (environment, run_id, tenant_id) on table plimsoll.event to plimsoll_retain;
 
 create table plimsoll.idempotency (
   tenant_id text not null,
@@ -358,8 +379,11 @@ alter table plimsoll.idempotency owner to plimsoll_owner;
 CREATE INDEX idempotency_old ON plimsoll.idempotency USING btree (tenant_id, expires_at);
 CREATE INDEX idempotency_open ON plimsoll.idempotency USING btree (tenant_id, run_id) WHERE (status IS NULL);
 create policy batch on plimsoll.idempotency for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy retain on plimsoll.idempotency for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.idempotency for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.idempotency to plimsoll_retain;
 grant delete, insert, select on table plimsoll.idempotency to plimsoll_app;
+grant select (caller, environment, expires_at, key, tenant_id) on table plimsoll.idempotency to plimsoll_retain;
 grant select (environment, run_id, status, tenant_id) on table plimsoll.idempotency to plimsoll_step;
 grant update (created_at, response, run_id, status) on table plimsoll.idempotency to plimsoll_app;
 grant update (response, status) on table plimsoll.idempotency to plimsoll_step;
@@ -394,6 +418,24 @@ create policy tenant on plimsoll.ledger for all to plimsoll_app using (((tenant_
 grant insert on table plimsoll.ledger to plimsoll_step;
 grant select on table plimsoll.ledger to plimsoll_app;
 
+create table plimsoll.legal_hold (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text,
+  created_at timestamp with time zone not null default now(),
+  released_at timestamp with time zone,
+  constraint legal_hold_pkey PRIMARY KEY (tenant_id, id)
+);
+alter table plimsoll.legal_hold enable row level security;
+alter table plimsoll.legal_hold force row level security;
+alter table plimsoll.legal_hold owner to plimsoll_owner;
+create policy retain on plimsoll.legal_hold for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy tenant on plimsoll.legal_hold for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.legal_hold to plimsoll_app;
+grant select on table plimsoll.legal_hold to plimsoll_retain;
+grant update (released_at) on table plimsoll.legal_hold to plimsoll_app;
+
 create table plimsoll.message (
   tenant_id text not null,
   run_id text not null,
@@ -421,9 +463,12 @@ alter table plimsoll.message enable row level security;
 alter table plimsoll.message force row level security;
 alter table plimsoll.message owner to plimsoll_owner;
 create policy batch on plimsoll.message for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy retain on plimsoll.message for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.message to plimsoll_retain;
 grant insert on table plimsoll.message to plimsoll_step;
 grant select on table plimsoll.message to plimsoll_app;
+grant select (environment, run_id, tenant_id) on table plimsoll.message to plimsoll_retain;
 
 create table plimsoll.migration (
   version integer not null,
@@ -435,6 +480,29 @@ create table plimsoll.migration (
 );
 alter table plimsoll.migration owner to plimsoll_owner;
 grant select on table plimsoll.migration to plimsoll_app;
+
+create table plimsoll.retention (
+  tenant_id text not null,
+  environment text not null,
+  class plimsoll.retention_class not null,
+  days integer,
+  after_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  after_run text not null default ''::text,
+  kept_at timestamp with time zone,
+  swept_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  constraint retention_pkey PRIMARY KEY (tenant_id, environment, class),
+  constraint retention_days_check CHECK (((days >= 0) AND (days <= 36500)))
+);
+alter table plimsoll.retention enable row level security;
+alter table plimsoll.retention force row level security;
+alter table plimsoll.retention owner to plimsoll_owner;
+create policy due on plimsoll.retention for select to plimsoll_retain using ((days IS NOT NULL));
+create policy retain on plimsoll.retention for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy tenant on plimsoll.retention for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.retention to plimsoll_app;
+grant select on table plimsoll.retention to plimsoll_retain;
+grant update (after_at, after_run, days, kept_at) on table plimsoll.retention to plimsoll_app;
+grant update (after_at, after_run, kept_at, swept_at) on table plimsoll.retention to plimsoll_retain;
 
 create table plimsoll.run (
   tenant_id plimsoll.name not null,
@@ -496,6 +564,7 @@ CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, bran
 CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE ((status)::text = 'running'::text);
 CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
 CREATE INDEX run_followed ON plimsoll.run USING btree (followed_until) WHERE ((followed_until IS NOT NULL) AND ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
+CREATE INDEX run_ended ON plimsoll.run USING btree (tenant_id, environment, ended_at, id) WHERE (ended_at IS NOT NULL);
 CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
 create policy abandon on plimsoll.run for update to plimsoll_claim using ((((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])) AND (cancel_cause IS NULL) AND (followed_until < now()))) with check (((cancel_cause)::text = 'disconnect'::text));
 create policy batch on plimsoll.run for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0));
@@ -503,12 +572,17 @@ create policy claim on plimsoll.run for update to plimsoll_claim using (((((stat
    FROM plimsoll.worker w
   WHERE ((w.id = run.worker_id) AND (w.lease_until > now()))))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
 create policy claimable on plimsoll.run for select to plimsoll_claim using (((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
+create policy retain on plimsoll.run for all to plimsoll_retain using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
 grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (ended_at, environment, id, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
+grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
+grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
 create table plimsoll.session (
   tenant_id text not null,
@@ -1042,6 +1116,19 @@ end $function$;
 alter function plimsoll.reap(integer) owner to plimsoll_claim;
 grant execute on function plimsoll.reap(integer) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.retention_due(p_limit integer)
+ RETURNS TABLE(tenant text, environment text, class text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query select x.tenant_id, x.environment, x.class::text from plimsoll.retention x
+  where x.days is not null and x.swept_at < now() - interval '1 day' order by x.swept_at limit p_limit;
+end $function$;
+alter function plimsoll.retention_due(integer) owner to plimsoll_retain;
+grant execute on function plimsoll.retention_due(integer) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.start(p jsonb, p_keys text[], p_worker text)
  RETURNS TABLE(n integer, outcome text, version bigint)
  LANGUAGE plpgsql
@@ -1337,6 +1424,115 @@ begin
 end $function$;
 alter function plimsoll.submit(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.submit(jsonb,text[]) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.sweep(p_tenant text, p_environment text, p_class text, p_limit integer, p_dry boolean, p_after_at timestamp with time zone, p_after_run text, p_blank bytea, p_blank_plan bytea)
+ RETURNS TABLE(runs integer, kept integer, changed integer, done boolean, after_at timestamp with time zone, after_run text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  rule record;
+  r record;
+  cutoff timestamptz;
+  n int;
+  first_kept timestamptz;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  runs := 0; kept := 0; changed := 0; done := true;
+  select x.days, x.after_at, x.after_run, x.kept_at into rule from plimsoll.retention x
+  where x.tenant_id = p_tenant and x.environment = p_environment and x.class = p_class and x.days is not null
+  for update skip locked;
+  if found then
+    -- an hour, so that a run whose end is being committed is not passed by
+    cutoff := now() - greatest(rule.days * interval '1 day', interval '1 hour');
+    after_at := coalesce(p_after_at, rule.after_at);
+    after_run := coalesce(p_after_run, rule.after_run);
+    first_kept := rule.kept_at;
+
+    if p_class in ('attempt', 'idempotency') then
+      if not exists (select from plimsoll.legal_hold h where h.tenant_id = p_tenant and h.environment = p_environment and h.released_at is null) then
+        if p_dry and p_class = 'attempt' then
+          select count(*) into changed from plimsoll.delivery_attempt a where a.tenant_id = p_tenant and a.created_at < cutoff;
+        elsif p_dry then
+          select count(*) into changed from plimsoll.idempotency i where i.tenant_id = p_tenant and i.expires_at < cutoff;
+        elsif p_class = 'attempt' then
+          delete from plimsoll.delivery_attempt a using (
+            select b.endpoint_id, b.run_id, b.seq, b.epoch from plimsoll.delivery_attempt b
+            where b.tenant_id = p_tenant and b.created_at < cutoff limit p_limit) old
+          where a.tenant_id = p_tenant and a.endpoint_id = old.endpoint_id and a.run_id = old.run_id and a.seq = old.seq and a.epoch = old.epoch;
+          get diagnostics changed = row_count;
+        else
+          delete from plimsoll.idempotency i using (
+            select k.caller, k.key from plimsoll.idempotency k where k.tenant_id = p_tenant and k.expires_at < cutoff limit p_limit) old
+          where i.tenant_id = p_tenant and i.environment = p_environment and i.caller = old.caller and i.key = old.key;
+          get diagnostics changed = row_count;
+        end if;
+        done := p_dry or changed < p_limit;
+      end if;
+    else
+      for r in
+        select x.id, x.ended_at, x.subject_id from plimsoll.run x
+        where x.tenant_id = p_tenant and x.environment = p_environment and x.ended_at < cutoff and (x.ended_at, x.id) > (after_at, after_run)
+        order by x.ended_at, x.id limit p_limit
+      loop
+        after_at := r.ended_at;
+        after_run := r.id;
+        if exists (select from plimsoll.legal_hold h where h.tenant_id = p_tenant and h.environment = p_environment
+                   and h.released_at is null and (h.subject_id is null or h.subject_id = r.subject_id))
+          or (p_class = 'event' and exists (select from plimsoll.delivery d where d.tenant_id = p_tenant and d.run_id = r.id and d.due_at < 'infinity'))
+          or (p_class = 'value' and exists (select from plimsoll.effect e where e.tenant_id = p_tenant and e.run_id = r.id and e.status in ('started', 'unknown')))
+        then
+          kept := kept + 1;
+          first_kept := least(first_kept, r.ended_at);
+          continue;
+        end if;
+        runs := runs + 1;
+        n := 0;
+        if p_dry then
+          if p_class = 'delta' then select count(*) into n from plimsoll.delta x where x.tenant_id = p_tenant and x.run_id = r.id;
+          elsif p_class = 'event' then select count(*) into n from plimsoll.event x where x.tenant_id = p_tenant and x.run_id = r.id;
+          elsif p_class = 'message' then select count(*) into n from plimsoll.message x where x.tenant_id = p_tenant and x.run_id = r.id;
+          else select count(*) into n from plimsoll.effect x where x.tenant_id = p_tenant and x.run_id = r.id;
+          end if;
+        elsif p_class = 'delta' then
+          delete from plimsoll.delta x where x.tenant_id = p_tenant and x.run_id = r.id;
+          get diagnostics n = row_count;
+        elsif p_class = 'event' then
+          delete from plimsoll.event x where x.tenant_id = p_tenant and x.run_id = r.id;
+          get diagnostics n = row_count;
+          delete from plimsoll.delivery x where x.tenant_id = p_tenant and x.run_id = r.id;
+        elsif p_class = 'message' then
+          delete from plimsoll.message x where x.tenant_id = p_tenant and x.run_id = r.id;
+          get diagnostics n = row_count;
+        else
+          update plimsoll.effect x set arguments = p_blank, result = null where x.tenant_id = p_tenant and x.run_id = r.id;
+          get diagnostics n = row_count;
+          update plimsoll.confirmation x set plan = p_blank_plan where x.tenant_id = p_tenant and x.run_id = r.id;
+        end if;
+        changed := changed + n;
+      end loop;
+      done := runs + kept < p_limit;
+      if not p_dry then
+        -- the next pass begins at the first run that this one has left alone
+        update plimsoll.retention x set
+          after_at = case when done and first_kept is not null then first_kept - interval '1 microsecond' else sweep.after_at end,
+          after_run = case when done and first_kept is not null then '' else sweep.after_run end,
+          kept_at = case when not done then first_kept end
+        where x.tenant_id = p_tenant and x.environment = p_environment and x.class = p_class;
+      end if;
+    end if;
+    if not p_dry then
+      update plimsoll.retention x set swept_at = now() where x.tenant_id = p_tenant and x.environment = p_environment and x.class = p_class and done;
+    end if;
+  end if;
+  perform set_config('app.tenant', '', true), set_config('app.environment', '', true);
+  return next;
+end $function$;
+alter function plimsoll.sweep(text,text,text,integer,boolean,timestamp with time zone,text,bytea,bytea) owner to plimsoll_retain;
+grant execute on function plimsoll.sweep(text,text,text,integer,boolean,timestamp with time zone,text,bytea,bytea) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.tell(p jsonb, p_keys text[])
  RETURNS TABLE(n integer, outcome text, waiters integer)

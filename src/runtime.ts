@@ -11,6 +11,8 @@ import { endpointStore } from './journal/endpoint.store.ts'
 import { type Endpoints, endpointsOf } from './journal/endpoints.shell.ts'
 import { outboxStore } from './journal/outbox.store.ts'
 import { startRelay } from './journal/relay.shell.ts'
+import { type Retention, retentionOf, startSweeping } from './journal/retention.shell.ts'
+import { retentionStore } from './journal/retention.store.ts'
 import type { Sink } from './journal/sink.ts'
 import { openBulkheads } from './kernel/bulkhead.shell.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -103,6 +105,8 @@ export interface Runtime {
   readonly deltas: Deltas
   /** Webhooks of a tenant, for its operators. */
   readonly endpoints: Endpoints
+  /** How long what finished runs have left is kept. */
+  readonly retention: Retention
   /** What a caller may look at. */
   readonly reads: Reads
   /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
@@ -175,6 +179,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const fault = options.fault ?? noFaults
   const reads = readsOf({ sessions, views: viewStore(db), confirmations, artifacts })
   const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
+  const retaining = { retention: retentionStore(db, sealer), ids, clock, scopeOf }
   const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, confirmations, sealer, ids, clock, egress, agents, services, fault }
@@ -206,6 +211,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     events,
     deltas: spoken,
     endpoints,
+    retention: retentionOf(retaining),
     reads,
     door: (secret) => openDoor({ credentials, clock, random }, secret),
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
@@ -269,7 +275,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       const worker = await startWorker({
         ...how,
         db,
-        beside: (id, everyMs) => startRelay({ ...relaying, fault, onError }, id, everyMs),
+        beside(id, everyMs) {
+          const both = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
+          return { stop: async () => void (await Promise.all(both.map((one) => one.stop()))) }
+        },
         driving: {
           agents,
           runs,

@@ -12,7 +12,9 @@ import type { MigrateOptions } from './migrations.ts'
 import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
 import type { ListOptions } from './runs.ts'
+import type { RunRetentionOptions, SetRetentionOptions } from './retention.ts'
 import type { StartOptions } from './start.ts'
+import type { CreateWebhookOptions, ReplayOptions } from './webhooks.ts'
 import { visible } from './visible.ts'
 
 const DATA = '.plimsoll'
@@ -77,6 +79,8 @@ function commands(out: Output, exits: Exits): Command {
   effects(program, out)
   artifacts(program, out)
   keys(program, out)
+  webhooks(program, out)
+  retention(program, out)
   mcp(program, out, exits)
   leaf(program, 'version', 'the version of this program').action(async () =>
     (await import('./version.ts')).version(out),
@@ -123,6 +127,9 @@ const number =
     throw new InvalidArgumentError(`It is a number from ${least} to ${most}.`)
   }
 const port = number(0, 65_535)
+
+/** An option that may be given several times. */
+const gathered = (one: string, all: readonly string[]): readonly string[] => [...all, one]
 
 const filled = (text: string): string => {
   if (text !== '') return text
@@ -256,7 +263,7 @@ function keys(program: Command, out: Output): void {
   server(leaf(group, 'create', 'a key, shown once'))
     .addOption(new Option('--kind <kind>', 'what it is for').choices(['service', 'operator']).default('service'))
     .requiredOption('--user <name>', 'as whom it acts')
-    .option('--permission <name>', 'a permission that it holds; repeat for more; `*` for all', list, [])
+    .option('--permission <name>', 'a permission that it holds; repeat for more; `*` for all', gathered, [])
     .option('--db <url>', 'write it into this PostgreSQL instead of asking a server')
     .option('--tenant <name>', 'with --db', 'default')
     .option('--environment <name>', 'with --db', 'dev')
@@ -264,4 +271,62 @@ function keys(program: Command, out: Output): void {
   server(leaf(group, 'revoke <key>', 'ends a key and every token that it minted')).action(
     async (id: string, given: Reach) => (await import('./keys.ts')).revokeKey(id, given, out),
   )
+}
+
+function webhooks(program: Command, out: Output): void {
+  const group = program.command('webhooks').description('where events of runs go, signed')
+  const load = () => import('./webhooks.ts')
+  server(leaf(group, 'list', 'endpoints, and what waits for them')).action(async (given: Reach) =>
+    (await load()).listWebhooks(given, out),
+  )
+  server(leaf(group, 'create <url>', 'an endpoint; its secret is shown once'))
+    .option('--type <event>', 'a type that it hears of; repeat for more; default: all', gathered, [])
+    .action(async (url: string, given: CreateWebhookOptions) => (await load()).createWebhook(url, given, out))
+  server(leaf(group, 'rotate <endpoint>', 'a new secret, shown once; the old one signs too for a day')).action(
+    async (id: string, given: Reach) => (await load()).rotateWebhook(id, given, out),
+  )
+  for (const [verb, state] of [
+    ['enable', 'enabled'],
+    ['disable', 'disabled'],
+  ] as const)
+    server(leaf(group, `${verb} <endpoint>`, state === 'enabled' ? 'goes on where it stopped' : 'sends nothing more'))
+      .requiredOption('--reason <text>', 'for the audit')
+      .action(async (id: string, given: Reach & { reason: string }) => (await load()).setWebhook(id, state, given, out))
+  server(leaf(group, 'delete <endpoint>', 'the endpoint and what waits for it')).action(
+    async (id: string, given: Reach) => (await load()).deleteWebhook(id, given, out),
+  )
+  server(leaf(group, 'test <endpoint>', 'sends one message now and says what came back')).action(
+    async (id: string, given: Reach) => (await load()).testWebhook(id, given, out),
+  )
+  limited(server(leaf(group, 'deliveries <endpoint>', 'attempts, newest first'))).action(
+    async (id: string, given: Reach & { limit: number }) => (await load()).listDeliveries(id, given, out),
+  )
+  server(leaf(group, 'replay <endpoint>', 'sends events again, under the ids that they had'))
+    .option('--run <run>', 'those of one run')
+    .option('--seq <n>', 'with --run: from this event on', number(1, 99_999))
+    .option('--since <time>', 'those of all runs from this time on, as in 2026-11-30T12:00:00Z')
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (id: string, given: ReplayOptions) => (await load()).replayWebhook(id, given, out))
+}
+
+function retention(program: Command, out: Output): void {
+  const group = program.command('retention').description('how long what finished runs have left is kept')
+  const load = () => import('./retention.ts')
+  server(leaf(group, 'show', 'rules and legal holds')).action(async (given: Reach) =>
+    (await load()).showRetention(given, out),
+  )
+  server(leaf(group, 'set <class>', 'days after the end of a run'))
+    .requiredOption('--days <n>', 'a whole number, or `keep` for ever')
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (name: string, given: SetRetentionOptions) => (await load()).setRetention(name, given, out))
+  server(leaf(group, 'run', 'sweeps now what is due'))
+    .option('--dry-run', 'counts and changes nothing')
+    .action(async (given: RunRetentionOptions) => (await load()).runRetention(given, out))
+  server(leaf(group, 'hold', 'keeps everything, or what is about one subject, until it is released'))
+    .option('--subject <name>', 'whom it is about; default: everybody')
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (given: Reach & { subject?: string; reason: string }) => (await load()).holdAll(given, out))
+  server(leaf(group, 'release <hold>', 'ends a hold'))
+    .requiredOption('--reason <text>', 'for the audit')
+    .action(async (id: string, given: Reach & { reason: string }) => (await load()).releaseHold(id, given, out))
 }

@@ -5,12 +5,14 @@ import { accessRoutes } from './access.ts'
 import { artifactRoutes } from './artifacts.ts'
 import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
+import { endpointRoutes } from './endpoints.ts'
 import { eventRoutes } from './events.ts'
 import { openapi } from './openapi.ts'
 import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
 import type { Pumping } from './pump.ts'
 import { type Env, invalid, type Parts } from './request.ts'
+import { retentionRoutes } from './retention.ts'
 import { runRoutes } from './runs.ts'
 import { signalRoutes } from './signals.ts'
 
@@ -74,5 +76,7 @@ export function appPlane(options: AppOptions): Hono<Env> {
   artifactRoutes(app, options, options)
   signalRoutes(app, options)
   operatorRoutes(app, options)
+  endpointRoutes(app, options)
+  retentionRoutes(app, options)
   return app
 }

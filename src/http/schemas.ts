@@ -30,6 +30,33 @@ export const bodies = {
     reason: z.string().min(1).max(1_000),
     result: z.json().optional().describe('What the provider shows, for the model; only with `happened`'),
   }),
+  endpoint: z.strictObject({
+    url: z.string().min(1).max(2_048),
+    types: z.array(z.string().min(1).max(40)).min(1).max(50).optional().describe('Types of events; default: all'),
+  }),
+  endpointState: z.strictObject({ state: z.enum(['enabled', 'disabled']), reason: z.string().min(1).max(1_000) }),
+  replay: z
+    .strictObject({
+      run_id: z
+        .string()
+        .regex(/^run_[0-9a-z]{26}$/, 'is not an id of a run')
+        .optional(),
+      seq: z.int().min(1).optional().describe('With `run_id`: the first event; default 1'),
+      since: z.iso.datetime({ offset: true }).optional().describe('Without `run_id`: the earliest time of an event'),
+      reason: z.string().min(1).max(1_000),
+    })
+    .refine((r) => (r.run_id === undefined) !== (r.since === undefined), 'names either `run_id` or `since`'),
+  retention: z.strictObject({
+    class: z.string().min(1).max(40),
+    days: z.union([z.int().min(0).max(36_500), z.null()]).describe('After the end of a run; null keeps for ever'),
+    reason: z.string().min(1).max(1_000),
+  }),
+  sweep: z.strictObject({ dry_run: z.boolean().optional() }),
+  hold: z.strictObject({
+    subject: principal.optional().describe('Without it: everything of the environment'),
+    reason: z.string().min(1).max(1_000),
+  }),
+  release: z.strictObject({ reason: z.string().min(1).max(1_000) }),
   signal: z.strictObject({
     body: z.json().describe('What the tool that waits is given; null when nothing is to be said'),
   }),
@@ -48,6 +75,7 @@ export const queries = {
   none: z.strictObject({}),
   effects: z.strictObject({ status: z.literal('unknown') }),
   page: z.strictObject(page),
+  limit: z.strictObject({ limit }),
   conversations: z.strictObject({ ...page, agent: agent.optional() }),
   runs: z.strictObject({
     ...page,

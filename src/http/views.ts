@@ -1,5 +1,6 @@
 /** Values of the runtime as JSON of the app plane: snake case, times in ISO 8601, money in cents as decimal text. */
 import type { ConfirmationView } from '../gate/confirmation.ts'
+import type { DeliveryAttempt, Endpoint } from '../journal/endpoint.store.ts'
 import type { ConversationView } from '../run/reads.shell.ts'
 import type { SubmitResult } from '../run/submit.shell.ts'
 import type { RunEffectsRow, RunLedgerRow, RunListRow } from '../run/view.sql.ts'
@@ -210,6 +211,31 @@ export const confirmation = (c: ConfirmationView) => ({
   decided_by: c.decidedBy,
   created_at: time(c.createdAt),
   expires_at: time(c.expiresAt),
+})
+
+/** Without its secret, which is shown once. */
+export const endpoint = (e: Endpoint) => ({
+  id: e.id,
+  url: e.url,
+  types: e.types,
+  state: e.state,
+  reason: e.reason,
+  failures: e.failures,
+  failing_since: time(e.failingSince),
+  previous_secret_until: time(e.previousUntil),
+  waiting_runs: e.waiting,
+  created_at: time(e.createdAt),
+})
+
+export const deliveryAttempt = (a: DeliveryAttempt) => ({
+  run_id: a.run,
+  seq: a.seq,
+  message_id: a.message,
+  outcome: a.outcome,
+  status: a.status,
+  fault: a.fault,
+  millis: a.millis,
+  at: time(a.at),
 })
 
 /** The data of a stream event. A durable one has its id beside it; the others say after which one they belong. */

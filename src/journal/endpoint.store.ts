@@ -16,6 +16,7 @@ import {
   setState,
 } from './endpoint.sql.ts'
 import type { Target } from './outbox.store.ts'
+import { messageId } from './webhook.ts'
 
 export type EndpointId = Id<'whk'>
 
@@ -38,7 +39,8 @@ export interface Endpoint {
   readonly waiting: number
 }
 
-export type DeliveryAttempt = AttemptsRow
+/** `message`: the id under which the receiver got it. */
+export type DeliveryAttempt = AttemptsRow & { readonly message: string }
 
 /** Who did it, for the audit. */
 export interface By {
@@ -108,7 +110,10 @@ export function endpointStore(db: Db, sealer: Sealer): EndpointStore {
     setState: async (scope, id, state, reason, by) =>
       (await db.write(scope, setState, { ...keyOf(scope), id, state, reason, ...by })).length > 0,
     remove: async (scope, id, by) => (await db.write(scope, deleteEndpoint, { ...keyOf(scope), id, ...by })).length > 0,
-    attempts: (scope, endpoint, limit) => db.read(scope, attempts, { tenant: scope.tenant, endpoint, limit }),
+    async attempts(scope, endpoint, limit) {
+      const rows = await db.read(scope, attempts, { tenant: scope.tenant, endpoint, limit })
+      return rows.map((row) => ({ ...row, message: messageId(row.run, row.seq) }))
+    },
     async replay(scope, id, from, by) {
       const place =
         'run' in from ? { run: from.run, seq: from.seq, since: null } : { run: null, seq: 1, since: from.since }

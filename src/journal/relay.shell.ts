@@ -53,7 +53,8 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
   const names = [...sinks.keys()]
   const stopping = new AbortController()
   const left = new AbortController()
-  const under = new Set<Promise<void>>()
+  /** By endpoint and run. */
+  const under = new Map<string, Promise<void>>()
   let lookedFar = clock.monotonic()
   let wake: () => void = () => {}
 
@@ -67,13 +68,16 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
     const room = ROOM - under.size
     if (room <= 0 || (await look()) === 0) return
     for (const claim of await outbox.claim(worker(), names, room, EACH)) {
-      const work: Promise<void> = deliver(parts, sinks, claim, { stopping: stopping.signal, left: left.signal })
+      const key = `${claim.endpoint}/${claim.run}`
+      // a worker that lost its lease and goes on under a new name may be handed what it has on its way: in order, not beside
+      const work: Promise<void> = (under.get(key) ?? Promise.resolve())
+        .then(() => deliver(parts, sinks, claim, { stopping: stopping.signal, left: left.signal }))
         .catch(onError)
         .finally(() => {
-          under.delete(work)
+          if (under.get(key) === work) under.delete(key)
           wake()
         })
-      under.add(work)
+      under.set(key, work)
     }
   }
 
@@ -96,7 +100,7 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
       stopping.abort(new Fault('worker_stopping'))
       await looping
       const cancel = clock.after(GRACE_MS, () => left.abort(new Fault('worker_stopping')))
-      await Promise.allSettled(under)
+      await Promise.allSettled(under.values())
       cancel()
     },
   }

@@ -86,7 +86,7 @@ const failed = (work: Promise<unknown>): Promise<unknown> => work.then(() => 're
 const messageOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'reached',
-    (e: Error) => e.message,
+    (error: unknown) => (error as Error).message,
   )
 
 /** Written with PORT for the port of the server inside. Each would reach it, or another place inside, if it were dialled. */

@@ -9,17 +9,18 @@ import { MUTATIONS, type Mutation, PROBES } from '../setup/mutations.ts'
 
 const migration = (name: string) =>
   readFileSync(fileURLToPath(new URL(`../../migrations/${name}.sql`, import.meta.url)), 'utf8')
-const SQL = migration('0002_transitions')
+const SQL = ['0002_transitions', '0004_webhook', '0005_retention'].map(migration).join('')
 const RUNS = migration('0001_runs')
 
-/** The block that builds the wall, after the wall is taken down. */
+/** The blocks that build the wall, after the wall is taken down. */
 function wallText(): string {
-  const block = RUNS.slice(RUNS.indexOf('do $wall$'), RUNS.indexOf('end $wall$;') + 'end $wall$;'.length)
+  const blocks = (RUNS + SQL).match(/^do \$wall\$.*?^end \$wall\$;/gms) ?? []
   const down = TENANT_TABLES.map(
     (t) => `drop policy if exists tenant on plimsoll.${t}; drop policy if exists batch on plimsoll.${t};
+      drop policy if exists retain on plimsoll.${t};
       alter table plimsoll.${t} disable row level security;`,
   )
-  return `${down.join('')} ${block}`
+  return [...down, ...blocks].join('\n')
 }
 
 /** The text of a function; `create or replace` keeps its owner and its grants. */
@@ -55,7 +56,7 @@ async function killer(store: TestStore, probes: readonly Guard[]): Promise<strin
 
 /** The second wall, down: the roles of the functions see and change every row. */
 const POLICIES = `select format('%s policy %I on plimsoll.%I', $1::text, policyname, tablename) as line, qual, with_check
-  from pg_policies where schemaname = 'plimsoll' and (policyname = 'batch' or 'plimsoll_claim' = any (roles))`
+  from pg_policies where schemaname = 'plimsoll' and (policyname = 'batch' or roles && '{plimsoll_claim,plimsoll_relay,plimsoll_retain}')`
 
 async function policiesDown(store: TestStore): Promise<() => Promise<void>> {
   const rows = await store.admin(POLICIES, ['alter'])

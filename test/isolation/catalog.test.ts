@@ -6,7 +6,7 @@ import { TENANT_TABLES } from '../setup/seed.ts'
 /** No content and no tenant wall: a new name here needs a reason in docs/design/store.md. */
 const SYSTEM_TABLES = ['credential', 'migration', 'sink', 'tenant', 'worker']
 
-const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_step']
+const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_step']
 
 /** Everything that the program may change without a transition function. */
 const APP_WRITES = [
@@ -28,6 +28,10 @@ const APP_WRITES = [
   'idempotency delete',
   'idempotency insert',
   'idempotency update (created_at, response, run_id, status)',
+  'legal_hold insert',
+  'legal_hold update (released_at)',
+  'retention insert',
+  'retention update (after_at, after_run, days, kept_at)',
   'tenant insert',
   'tool_calls insert',
   'tool_calls update (starts)',
@@ -90,6 +94,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       const key = {
         tenant: /tenant_id\)?(::text)? = .*app\.tenant.*environment\)?(::text)? = .*app\.environment/s,
         batch: /app\.batch/,
+        retain: /tenant_id\)?(::text)? = .*app\.tenant.*environment\)?(::text)? = .*app\.environment/s,
       }[String(policyname)]
       if (key) expect([text, qual, with_check]).toEqual([text, expect.stringMatching(key), expect.stringMatching(key)])
     }
@@ -150,6 +155,17 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     ])
   })
 
+  it('L9 the role of the sweep reads no content, and no row of the ledger, the audit or the sessions', async () => {
+    const rights = (await rightsOf('plimsoll_retain', [])).map(String)
+    expect(rights.filter((r) => /ledger|audit|session|\b(body|response|secret|url)\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => / (insert|update)/.test(r))).toEqual([
+      'confirmation update (plan)',
+      'effect update (arguments, result)',
+      'retention update (after_at, after_run, kept_at, swept_at)',
+    ])
+    expect(rights.filter((r) => / select/.test(r) && /arguments|result|plan\b/.test(r))).toEqual([])
+  })
+
   it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
     const reads = (await rightsOf('plimsoll_step', ['UPDATE', 'INSERT'])).map(String)
     expect(
@@ -162,7 +178,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       `select distinct pg_get_userbyid(relowner)::text from pg_class where relnamespace = 'plimsoll'::regnamespace
        union select distinct pg_get_userbyid(proowner)::text from pg_proc where pronamespace = 'plimsoll'::regnamespace order by 1`,
     )
-    expect(owners).toEqual(['plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_step'])
+    expect(owners).toEqual(['plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_step'])
     const roles = await column(
       `select rolname from pg_roles where rolname = any ($1::name[]) and not rolcanlogin and not rolsuper and not rolbypassrls
          and not rolcreaterole and not rolcreatedb and not rolreplication order by 1`,
@@ -214,9 +230,11 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('outbox_claim', 'relay'),
       row('outbox_look', 'relay'),
       row('reap', 'claim'),
+      row('retention_due', 'retain'),
       row('start', 'step'),
       row('step', 'step'),
       row('submit', 'step'),
+      row('sweep', 'retain'),
       row('tell', 'step'),
     ])
   })

@@ -7,6 +7,8 @@ import type { Guard } from './guards.ts'
 import { DECIDE, START_CONSENT, START_LEASE } from './effect-guards.ts'
 import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from './guards.ts'
 import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
+import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
+import { SWEEP } from './retention-guards.ts'
 import { TELL, WAIT } from './signal-guards.ts'
 import { WALL } from './wall-guards.ts'
 
@@ -33,6 +35,9 @@ export const PROBES = {
   close_session: CLOSE,
   open_session: OPEN,
   driven: DRIVEN,
+  outbox_claim: OUTBOX_CLAIM,
+  outbox_look: OUTBOX_LOOK,
+  sweep: SWEEP,
   wall: [...WALL, ...COMMIT_WALL],
 } as const satisfies Record<string, readonly Guard[]>
 
@@ -52,6 +57,9 @@ const reap = of('reap')
 const close = of('close_session')
 const open = of('open_session')
 const driven = of('driven')
+const outboxClaim = of('outbox_claim')
+const outboxLook = of('outbox_look')
+const sweep = of('sweep')
 const wall = of('wall')
 const held: More = { held: 'policies' }
 const list = "wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);"
@@ -384,4 +392,81 @@ export const MUTATIONS: readonly Mutation[] = [
     "'/' || environment || '/' || %I || '|'",
   ),
   wall('leaves a table out', "('run', 'id'), ", ''),
+
+  outboxClaim(
+    'serves an endpoint that is disabled',
+    "e.state = 'enabled' and e.retry_at <= now()",
+    'e.retry_at <= now()',
+    held,
+  ),
+  outboxClaim('leaves no endpoint in peace', ' and e.retry_at <= now()'),
+  outboxClaim('takes what is not due', ' and d.due_at <= now()'),
+  outboxClaim(
+    'takes what a living relay has',
+    'and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now())',
+  ),
+  outboxClaim('never takes over', 'and w.lease_until > now())\n        and exists', ')\n        and exists'),
+  outboxClaim(
+    'takes for a worker without a lease',
+    'and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())',
+  ),
+  outboxClaim('counts nobody else', '(\n        select count(*) from', '(\n        select 0 * count(*) from'),
+  outboxClaim('counts the dead', 'c.worker_id is not null and w.lease_until > now()', 'c.worker_id is not null'),
+  outboxClaim('does not slow down for failures', 'case when e.failures > 0 then 1 else p_each end', 'p_each'),
+  outboxClaim('serves every sink', 's.name = any (p_sinks)', 'true'),
+  outboxClaim('forgets the limit', '\n    limit p_limit\n', '\n'),
+  outboxClaim('does not raise the epoch', 'epoch = d.epoch + 1', 'epoch = d.epoch'),
+  outboxClaim('takes in the name of nobody', 'set worker_id = p_worker', 'set worker_id = null'),
+  outboxClaim('crosses tenants', ' and (p.tenant_id is null or d.tenant_id = p.tenant_id)', '', held),
+
+  outboxLook(
+    'serves an endpoint that is disabled',
+    "e.state = 'enabled' and e.seen_at <= stale",
+    'e.seen_at <= stale',
+    held,
+  ),
+  outboxLook('looks as often as it is asked', "e.state = 'enabled' and e.seen_at <= stale", "e.state = 'enabled'"),
+  outboxLook('shows what operators alone may see', "where v.visibility = 'user'\n      and", 'where', held),
+  outboxLook('crosses tenants', 'r.tenant_id = l.tenant_id and r.environment', 'r.environment'),
+  outboxLook('crosses environments', ' and r.environment = l.environment'),
+  outboxLook('begins before the endpoint', 'r.created_at >= l.starts_at and r.created_at > l', 'r.created_at > l'),
+  outboxLook('begins before the sink', 'r.created_at >= s.starts_at and '),
+  outboxLook('tells every type', ' and (l.types is null or r.type = any (l.types))'),
+  outboxLook('does not look back', ' from sinking) x) - back', ' from sinking) x)'),
+  outboxLook('sends a run from its first event', '(select min(v.seq) - 1 from', '(select 0 * min(v.seq) from'),
+  outboxLook('does not move the head', 'set head = excluded.head', 'set head = d.head'),
+  outboxLook('tries early what waits', "case when d.due_at = 'infinity' then now() else d.due_at end", 'now()'),
+  outboxLook('leaves asleep what has more', "case when d.due_at = 'infinity' then now() else d.due_at end", 'd.due_at'),
+  outboxLook(
+    'does not say how far it looked',
+    'update plimsoll.endpoint e set seen_at = now()',
+    'update plimsoll.endpoint e set seen_at = e.seen_at',
+  ),
+
+  sweep('sweeps without a rule', ' and x.days is not null\n', '\n'),
+  sweep('forgets the days', 'greatest(rule.days * interval', 'greatest(0 * interval'),
+  sweep('forgets holds', 'and h.released_at is null and (h.subject_id', 'and false and (h.subject_id'),
+  sweep(
+    'forgets holds of the environment',
+    '(h.subject_id is null or h.subject_id = r.subject_id)',
+    '(h.subject_id = r.subject_id)',
+  ),
+  sweep('holds one subject for all', '(h.subject_id is null or h.subject_id = r.subject_id)', 'true'),
+  sweep('never forgets a hold', 'and h.released_at is null and (h.subject_id', 'and (h.subject_id'),
+  sweep('takes what is not sent', "d.due_at < 'infinity'", 'false'),
+  sweep('takes what nobody knows', "e.status in ('started', 'unknown')", 'false'),
+  sweep('starts anew each time', 'and (x.ended_at, x.id) > (after_at, after_run)'),
+  sweep('does not come back', 'first_kept := least(first_kept, r.ended_at);'),
+  sweep('does not stop at the limit', 'order by x.ended_at, x.id limit p_limit', 'order by x.ended_at, x.id'),
+  sweep('changes in a dry run', 'if p_dry then\n          if', 'if false then\n          if'),
+  sweep('moves on in a dry run', 'if not p_dry then\n        -- the next', 'if true then\n        -- the next'),
+  sweep('keeps the plan', 'set plan = p_blank_plan', 'set plan = plan'),
+  sweep('keeps the result', 'result = null', 'result = result'),
+  sweep(
+    'deletes attempts under a hold',
+    'h.environment = p_environment and h.released_at is null) then',
+    'false) then',
+  ),
+  sweep('deletes fresh attempts', 'and b.created_at < cutoff'),
+  sweep('deletes keys that live', 'and k.expires_at < cutoff'),
 ]

@@ -81,12 +81,13 @@ export interface PlaneOptions {
   readonly http?: Partial<HttpOptions>
   /** What else the program has. */
   readonly more?: Omit<RuntimeOptions, 'db' | 'agents'>
+  readonly developmentOrigins?: readonly string[]
   /** `false`: nobody drives runs in this process. */
   readonly worker?: false | Omit<WorkerOptions, 'db' | 'driving'>
 }
 
-export async function openPlane({ db, agents, http, more, worker }: PlaneOptions): Promise<Plane> {
-  const runtime = createRuntime({ db, agents, ...more })
+export async function openPlane({ db, agents, http, more, worker, developmentOrigins = [] }: PlaneOptions): Promise<Plane> {
+  const runtime = createRuntime({ db, agents, developmentOrigins, ...more })
   const server = await createHttpServer(runtime, { secret: SECRET, onError: (error) => console.error(error), ...http })
   const working =
     worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })

@@ -46,6 +46,10 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await insert(store, 'delivery', { ...ofRun, endpoint_id: endpoint, sent: 0, head: 1 })
     const tried = { endpoint_id: endpoint, seq: 1, epoch: 1, outcome: 'delivered', millis: 1 }
     await insert(store, 'delivery_attempt', { ...ofRun, ...tried })
+    await insert(store, 'legal_hold', { ...place, id: unique('hld') })
+    const kept = { ...place, class: 'event' }
+    await store.admin('delete from plimsoll.retention where tenant_id = $1 and environment = $2', [tenant, environment])
+    await insert(store, 'retention', kept)
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
     await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
@@ -69,6 +73,8 @@ const FORGED: Readonly<Record<string, string>> = {
   delivery_attempt: `insert into plimsoll.delivery_attempt (tenant_id, environment, endpoint_id, run_id, seq, epoch, outcome, millis)
     values ($1, $2, 'forged', 'forged', 1, 1, 'delivered', 1)`,
   endpoint: `insert into plimsoll.endpoint (tenant_id, environment, id, url, secret) values ($1, $2, 'forged', '', '')`,
+  legal_hold: `insert into plimsoll.legal_hold (tenant_id, environment, id) values ($1, $2, 'forged')`,
+  retention: `insert into plimsoll.retention (tenant_id, environment, class) values ($1, $2, 'value')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
   tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,

@@ -1,0 +1,96 @@
+/** Rules, holds and sweeps as statements. A sweep is one short transaction of some runs. */
+import type { Db } from '../db/port.ts'
+import type { Sealer } from '../db/seal.ts'
+import type { Scope } from '../kernel/scope.ts'
+import { BLANK, BLANK_PLAN, type RetentionClass, type Swept } from './retention.ts'
+import { addHold, due, type HoldsRow, holds, noteSweep, releaseHold, rules, setRule, sweep } from './retention.sql.ts'
+
+type Walls = Pick<Scope, 'tenant' | 'environment'>
+
+export interface RetentionRule {
+  readonly class: RetentionClass
+  /** Null keeps for ever. */
+  readonly days: number | null
+  /** Milliseconds since the epoch of the last sweep that came to its end. */
+  readonly sweptAt: number | null
+}
+
+export type Hold = HoldsRow
+
+/** Who did it and why, for the audit. */
+export interface Because {
+  readonly actor: string
+  readonly audit: string
+  readonly reason: string
+}
+
+/** Where a dry run goes on; a sweep remembers it itself. */
+export interface Place {
+  readonly afterAt: string | null
+  readonly afterRun: string | null
+}
+
+export interface RetentionStore {
+  rules(scope: Walls): Promise<readonly RetentionRule[]>
+  setRule(
+    scope: Walls,
+    rule: { readonly class: RetentionClass; readonly days: number | null },
+    by: Because,
+  ): Promise<void>
+  holds(scope: Walls): Promise<readonly Hold[]>
+  /** `subject` null holds the whole environment. */
+  addHold(scope: Walls, hold: { readonly id: string; readonly subject: string | null }, by: Because): Promise<void>
+  /** False when there is no such hold, or it was released before. */
+  releaseHold(scope: Walls, id: string, by: Because): Promise<boolean>
+  /** One batch. */
+  sweep(
+    scope: Walls,
+    want: { readonly class: RetentionClass; readonly limit: number; readonly dry: boolean } & Place,
+  ): Promise<Swept & Place>
+  note(
+    scope: Walls,
+    entry: {
+      readonly class: RetentionClass
+      readonly outcome: string
+      readonly kind: 'operator' | 'system'
+      readonly actor: string
+      readonly audit: string
+    },
+  ): Promise<void>
+  /** Classes that were not swept for a day. Crosses tenants; reads no content. */
+  due(limit: number): Promise<readonly (Walls & { readonly class: RetentionClass })[]>
+}
+
+const NOTHING: Swept & Place = { runs: 0, kept: 0, changed: 0, done: true, afterAt: null, afterRun: null }
+
+export function retentionStore(db: Db, sealer: Sealer): RetentionStore {
+  const keyOf = ({ tenant, environment }: Walls) => ({ tenant, environment })
+  return {
+    async rules(scope) {
+      const rows = await db.read(scope, rules, { tenant: scope.tenant })
+      return rows.map((row) => ({ ...row, class: row.class as RetentionClass }))
+    },
+    async setRule(scope, rule, by) {
+      await db.write(scope, setRule, { ...keyOf(scope), ...rule, ...by })
+    },
+    holds: (scope) => db.read(scope, holds, { tenant: scope.tenant }),
+    async addHold(scope, hold, by) {
+      await db.write(scope, addHold, { ...keyOf(scope), ...hold, ...by })
+    },
+    releaseHold: async (scope, id, by) =>
+      (await db.write(scope, releaseHold, { ...keyOf(scope), id, ...by })).length > 0,
+    async sweep(scope, want) {
+      const blank = sealer.seal(scope.tenant, Buffer.from(BLANK))
+      const blankPlan = sealer.seal(scope.tenant, Buffer.from(BLANK_PLAN))
+      const [swept] = await db.call(sweep, { ...keyOf(scope), ...want, blank, blankPlan })
+      return swept ?? NOTHING
+    },
+    async note(scope, entry) {
+      await db.write(scope, noteSweep, { ...keyOf(scope), ...entry })
+    },
+    async due(limit) {
+      const rows = await db.call(due, { limit })
+      return rows.map((row) => ({ ...row, class: row.class as RetentionClass }))
+    },
+  }
+}

@@ -1,0 +1,178 @@
+/** The guards of the functions of the relay, which cross tenants. See guards.ts for what a probe is. */
+import { expect } from 'vitest'
+import { claim as claimStatement, look as lookStatement } from '../../src/journal/outbox.sql.ts'
+import type { TestStore } from './engines.ts'
+import { type Guard, guard, unchanged } from './guards.ts'
+import { insert, ms, seedWorker, unique } from './seed.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+async function seedEndpoint(store: TestStore, over: Fields = {}): Promise<string> {
+  const row = {
+    tenant_id: 'acme',
+    environment: 'production',
+    id: unique('whk'),
+    url: Buffer.from(''),
+    secret: Buffer.from(''),
+    starts_at: ms(-600_000),
+    seen_at: ms(-60_000),
+    ...over,
+  }
+  await insert(store, 'endpoint', row)
+  return row.id
+}
+
+async function seedDelivery(store: TestStore, endpoint: string, over: Fields = {}): Promise<string> {
+  const run = unique('run')
+  const row = { tenant_id: 'acme', environment: 'production', endpoint_id: endpoint, run_id: run, sent: 0, head: 3 }
+  await insert(store, 'delivery', { ...row, due_at: ms(-1000), ...over })
+  return run
+}
+
+async function seedEvent(store: TestStore, over: Fields = {}): Promise<string> {
+  const run = (over.run_id as string | undefined) ?? unique('run')
+  const row = {
+    tenant_id: 'acme',
+    environment: 'production',
+    run_id: run,
+    seq: 1,
+    type: 'run_ended',
+    visibility: 'user',
+  }
+  await insert(store, 'event', { ...row, body: Buffer.from(''), created_at: ms(-1000), ...over })
+  return run
+}
+
+const look = (store: TestStore, sinks: readonly string[] = []) =>
+  store.db.call(lookStatement, { sinks, everyMs: 1_000, backMs: 30_000 })
+const claim = async (
+  store: TestStore,
+  worker: string,
+  more: { sinks?: string[]; limit?: number; each?: number } = {},
+) => {
+  const { sinks = [], limit = 100, each = 2 } = more
+  return (await store.db.call(claimStatement, { worker, sinks, limit, each })).map((row) => row.run)
+}
+const deliveryOf = async (store: TestStore, endpoint: string, run: string) =>
+  (
+    await store.admin(
+      `select sent, head, epoch, worker_id, (due_at <= now())::int as due from plimsoll.delivery where endpoint_id = $1 and run_id = $2`,
+      [endpoint, run],
+    )
+  )[0]
+
+interface Refused {
+  readonly endpoint?: Fields
+  readonly delivery?: Fields
+  readonly leaseMs?: number
+}
+const refusesClaim = (name: string, { endpoint, delivery, leaseMs }: Refused): Guard =>
+  guard(name, async (store) => {
+    const id = await seedEndpoint(store, endpoint)
+    await seedDelivery(store, id, delivery)
+    const worker = await seedWorker(store, unique('wrk'), leaseMs)
+    await seedWorker(store, 'wrk_living')
+    await unchanged(store, async () => void (await claim(store, worker)))
+    await store.admin(`delete from plimsoll.worker where id = 'wrk_living'`)
+    await store.admin('delete from plimsoll.endpoint')
+  })
+
+export const OUTBOX_CLAIM: readonly Guard[] = [
+  refusesClaim('a worker whose lease is over', { leaseMs: -1 }),
+  refusesClaim('a delivery that is not due', { delivery: { due_at: ms(60_000) } }),
+  refusesClaim('a delivery without anything to send', { delivery: { due_at: 'infinity' } }),
+  refusesClaim('a delivery that a living relay has', { delivery: { worker_id: 'wrk_living' } }),
+  refusesClaim('an endpoint that is disabled', { endpoint: { state: 'disabled' } }),
+  refusesClaim('an endpoint that is left in peace', { endpoint: { retry_at: ms(60_000) } }),
+  refusesClaim('an endpoint of another tenant', { delivery: { tenant_id: 'birch' } }),
+  guard('a delivery is taken once, by the one who named itself, and again when that one is dead', async (store) => {
+    const id = await seedEndpoint(store)
+    const run = await seedDelivery(store, id, { worker_id: 'wrk_dead', epoch: 4 })
+    const [first, second] = [await seedWorker(store), await seedWorker(store)]
+    expect(await claim(store, first)).toEqual([run])
+    expect(await claim(store, second)).toEqual([])
+    expect(await deliveryOf(store, id, run)).toMatchObject({ worker_id: first, epoch: 5 })
+    await store.admin(`update plimsoll.worker set lease_until = now() - interval '1 second' where id = '${first}'`)
+    expect(await claim(store, second, { each: 1 })).toEqual([run])
+    expect(await deliveryOf(store, id, run)).toMatchObject({ worker_id: second, epoch: 6 })
+  }),
+  guard('of one endpoint so many at a time, over all relays, and one while it fails', async (store) => {
+    const id = await seedEndpoint(store)
+    const failing = await seedEndpoint(store, { failures: 1 })
+    for (let i = 0; i < 4; i++) for (const one of [id, failing]) await seedDelivery(store, one)
+    const of = async (worker: string) => {
+      const taken = await claim(store, worker)
+      const rows = await store.admin(`select endpoint_id, run_id from plimsoll.delivery where run_id = any ($1)`, [
+        taken,
+      ])
+      return [id, failing].map((one) => rows.filter((row) => row.endpoint_id === one).length)
+    }
+    expect(await of(await seedWorker(store))).toEqual([2, 1])
+    expect(await of(await seedWorker(store))).toEqual([0, 0])
+    expect(await claim(store, await seedWorker(store), { each: 4, limit: 1 })).toHaveLength(1)
+  }),
+  guard('a sink is served by a program that has it, in every tenant', async (store) => {
+    const name = unique('sink')
+    await insert(store, 'sink', { name })
+    const runs = [await seedDelivery(store, name), await seedDelivery(store, name, { tenant_id: 'birch' })]
+    const worker = await seedWorker(store)
+    expect(await claim(store, worker)).not.toEqual(expect.arrayContaining(runs))
+    expect(await claim(store, worker, { sinks: [name], each: 4 })).toEqual(expect.arrayContaining(runs))
+  }),
+]
+
+const unheard = (name: string, event: Fields, endpoint: Fields = {}): Guard =>
+  guard(name, async (store) => {
+    const id = await seedEndpoint(store, endpoint)
+    // somebody listens, so that the look is made at all
+    await seedEndpoint(store, { tenant_id: 'cedar' })
+    const run = await seedEvent(store, event)
+    await look(store)
+    expect(await deliveryOf(store, id, run)).toBeUndefined()
+    await store.admin('delete from plimsoll.endpoint')
+  })
+
+export const OUTBOX_LOOK: readonly Guard[] = [
+  unheard('an event of another tenant', { tenant_id: 'birch' }),
+  unheard('an event of another environment', { environment: 'test' }),
+  unheard('an event that operators alone may see', { visibility: 'operator' }),
+  unheard('an event of a type that was not asked for', {}, { types: ['run_queued'] }),
+  unheard('an event before the endpoint', { created_at: ms(-700_000) }, { seen_at: ms(-800_000) }),
+  unheard('an event for an endpoint that is disabled', {}, { state: 'disabled' }),
+  unheard('an event for an endpoint whose log was looked through just now', {}, { seen_at: ms(0) }),
+  guard('an event is due, from its own place on, and again when there is more', async (store) => {
+    const id = await seedEndpoint(store, { types: ['run_ended', 'run_queued'] })
+    const run = await seedEvent(store, { seq: 4, created_at: ms(-700_000) })
+    await seedEvent(store, { run_id: run, seq: 5, type: 'run_queued' })
+    await seedEvent(store, { run_id: run, seq: 6, type: 'step_planned' })
+    await look(store)
+    expect(await deliveryOf(store, id, run)).toMatchObject({ sent: 4, head: 5, due: 1 })
+    await store.admin(`update plimsoll.delivery set sent = 5, due_at = 'infinity' where run_id = '${run}'`)
+    await seedEvent(store, { run_id: run, seq: 7, created_at: ms(-25_000) })
+    await store.admin(`update plimsoll.endpoint set seen_at = now() - interval '2 seconds' where id = '${id}'`)
+    await look(store)
+    expect(await deliveryOf(store, id, run)).toMatchObject({ sent: 5, head: 7, due: 1 })
+    await store.admin(`update plimsoll.delivery set due_at = now() + interval '1 hour' where run_id = '${run}'`)
+    await seedEvent(store, { run_id: run, seq: 8 })
+    await store.admin(`update plimsoll.endpoint set seen_at = now() - interval '2 seconds' where id = '${id}'`)
+    await look(store)
+    expect(await deliveryOf(store, id, run)).toMatchObject({ sent: 5, head: 8, due: 0 })
+    const [{ seen } = {}] = await store.admin(
+      `select (seen_at > now() - interval '1 second')::int as seen from plimsoll.endpoint where id = '${id}'`,
+    )
+    expect(seen).toBe(1)
+  }),
+  guard('a sink hears of every tenant from its first look on', async (store) => {
+    const name = unique('sink')
+    const before = await seedEvent(store)
+    expect(await look(store, [name])).toMatchObject([{ served: expect.any(Number) }])
+    await store.admin(`update plimsoll.sink set seen_at = now() - interval '2 seconds' where name = '${name}'`)
+    const runs = [
+      await seedEvent(store, { created_at: ms(0) }),
+      await seedEvent(store, { tenant_id: 'birch', created_at: ms(0) }),
+    ]
+    await look(store, [name])
+    for (const run of runs) expect(await deliveryOf(store, name, run)).toMatchObject({ sent: 0, head: 1 })
+    expect(await deliveryOf(store, name, before)).toBeUndefined()
+  }),
+]

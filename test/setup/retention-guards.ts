@@ -1,0 +1,201 @@
+/** The guards of the sweep. See guards.ts for what a probe is. */
+import { expect } from 'vitest'
+import { plainSealer } from '../../src/db/seal.ts'
+import { retentionStore } from '../../src/journal/retention.store.ts'
+import type { RetentionClass } from '../../src/journal/retention.ts'
+import type { TestStore } from './engines.ts'
+import { type Guard, guard, unchanged } from './guards.ts'
+import { insert, type Key, ms, seedConfirmation, seedEffect, seedRun, unique } from './seed.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+const DAY = 86_400_000
+const RUN_CLASSES = ['delta', 'event', 'message', 'value'] as const
+
+const scopeOf = ({ tenant, environment }: Pick<Key, 'tenant' | 'environment'>) => ({ tenant, environment })
+export const sweep = (
+  store: TestStore,
+  key: Pick<Key, 'tenant' | 'environment'>,
+  name: RetentionClass,
+  limit = 100,
+  dry = false,
+) =>
+  retentionStore(store.db, plainSealer).sweep(scopeOf(key), { class: name, limit, dry, afterAt: null, afterRun: null })
+
+/** A run of a tenant of its own that ended eleven days ago, with a row of every kind. */
+export async function seedEnded(store: TestStore, over: Fields = {}): Promise<Key & { session: string }> {
+  const place = { tenant_id: unique('t'), environment: 'production' }
+  const ended = { status: 'succeeded', end_reason: 'completed', worker_id: null, ended_at: ms(-11 * DAY) }
+  const key = await seedRun(store, { ...place, ...ended, ...over })
+  const ofRun = { tenant_id: key.tenant, environment: key.environment, run_id: key.run }
+  const body = Buffer.from('secret value')
+  const owner = { session_id: key.session, user_id: 'ann', subject_id: 'ann' }
+  const labels = { visibility: 'user', integrity: 'user', confidentiality: 'public', origin: '{}', tokens: 1 }
+  await insert(store, 'message', {
+    ...ofRun,
+    ...owner,
+    seq: 1,
+    step: 0,
+    role: 'user',
+    body,
+    content_hash: 'h',
+    ...labels,
+  })
+  await insert(store, 'event', { ...ofRun, seq: 1, type: 'run_ended', visibility: 'user', body })
+  await insert(store, 'delta', { ...ofRun, seq: 1, generation: 1, step: 1, attempt: 1, body })
+  await insert(store, 'ledger', { ...ofRun, seq: 1, step: 0, kind: 'open' })
+  const settled = { status: 'settled', outcome: 'ok', started_at: ms(0), arguments: body, result: body }
+  await seedEffect(store, key, settled)
+  await seedConfirmation(store, key, { status: 'consumed', plan: body })
+  return key
+}
+
+export const rule = (
+  store: TestStore,
+  key: Pick<Key, 'tenant' | 'environment'>,
+  name: RetentionClass,
+  days: number | null = 10,
+) => insert(store, 'retention', { tenant_id: key.tenant, environment: key.environment, class: name, days })
+
+/** What is left of a run: rows by table, and whether its values are still there. */
+export async function leftOf(store: TestStore, { run }: Pick<Key, 'run'>) {
+  const [row] = await store.admin(
+    `select (select count(*) from plimsoll.delta where run_id = $1)::int as delta, (select count(*) from plimsoll.event where run_id = $1)::int as event,
+       (select count(*) from plimsoll.message where run_id = $1)::int as message, (select count(*) from plimsoll.ledger where run_id = $1)::int as ledger,
+       (select count(*) from plimsoll.effect where run_id = $1 and (arguments::text || coalesce(result::text, '')) like '%736563726574%')::int as value,
+       (select count(*) from plimsoll.confirmation where run_id = $1 and plan::text like '%736563726574%')::int as plan,
+       (select count(*) from plimsoll.effect where run_id = $1)::int as effect`,
+    [run],
+  )
+  return row
+}
+export const ALL = { delta: 1, event: 1, message: 1, ledger: 1, value: 1, plan: 1, effect: 1 }
+
+const keeps = (
+  name: string,
+  prepare: (store: TestStore, key: Key) => Promise<unknown>,
+  over: Fields = {},
+  only: readonly (typeof RUN_CLASSES)[number][] = RUN_CLASSES,
+): Guard =>
+  guard(name, async (store) => {
+    const key = await seedEnded(store, over)
+    for (const one of only) await rule(store, key, one)
+    await prepare(store, key)
+    for (const one of only) await sweep(store, key, one)
+    expect(await leftOf(store, key)).toEqual(ALL)
+  })
+
+const hold = (key: Key, over: Fields = {}) => ({
+  tenant_id: key.tenant,
+  environment: key.environment,
+  id: unique('hld'),
+  ...over,
+})
+
+export const SWEEP: readonly Guard[] = [
+  keeps('a run that ended too short a time ago', async () => {}, { ended_at: ms(-9 * DAY) }),
+  keeps('a run that has not ended', async () => {}, { status: 'queued', end_reason: null, ended_at: null }),
+  keeps('everything, under a hold of the environment', (store, key) => insert(store, 'legal_hold', hold(key))),
+  keeps('what is about a subject that is held', (store, key) =>
+    insert(store, 'legal_hold', hold(key, { subject_id: 'ann' })),
+  ),
+  keeps('everything, when no rule says otherwise', (store, key) =>
+    store.admin(`update plimsoll.retention set days = null where tenant_id = '${key.tenant}'`),
+  ),
+  keeps(
+    'events that are still to be sent',
+    (store, key) =>
+      insert(store, 'delivery', {
+        tenant_id: key.tenant,
+        environment: key.environment,
+        endpoint_id: 'whk_x',
+        run_id: key.run,
+        sent: 0,
+        head: 1,
+      }),
+    {},
+    ['event'],
+  ),
+  guard('values wait for an action of which nobody knows whether it happened', async (store) => {
+    const key = await seedEnded(store)
+    await rule(store, key, 'value')
+    await seedEffect(store, key, { position: 1, status: 'unknown', started_at: ms(0) })
+    expect(await sweep(store, key, 'value')).toMatchObject({ runs: 0, kept: 1 })
+    expect(await leftOf(store, key)).toMatchObject({ value: 1, plan: 1 })
+  }),
+  guard('a run of another tenant, environment or with a released hold goes by its own rule', async (store) => {
+    const key = await seedEnded(store)
+    const [other, elsewhere] = [
+      await seedEnded(store),
+      await seedEnded(store, { tenant_id: key.tenant, environment: 'test' }),
+    ]
+    for (const one of RUN_CLASSES) await rule(store, key, one)
+    await insert(store, 'legal_hold', hold(key, { released_at: ms(0) }))
+    await insert(store, 'legal_hold', hold(key, { subject_id: 'bob' }))
+    await insert(store, 'legal_hold', hold(other))
+    await insert(store, 'legal_hold', hold(elsewhere))
+    for (const one of RUN_CLASSES)
+      expect(await sweep(store, key, one)).toMatchObject({ runs: 1, kept: 0, changed: 1, done: true })
+    expect(await leftOf(store, key)).toEqual({
+      delta: 0,
+      event: 0,
+      message: 0,
+      value: 0,
+      plan: 0,
+      ledger: 1,
+      effect: 1,
+    })
+    for (const one of [other, elsewhere]) expect(await leftOf(store, one)).toEqual(ALL)
+  }),
+  guard('a dry run counts and changes nothing', async (store) => {
+    const key = await seedEnded(store)
+    for (const one of RUN_CLASSES) await rule(store, key, one)
+    await unchanged(store, async () => {
+      for (const one of RUN_CLASSES)
+        expect(await sweep(store, key, one, 100, true)).toMatchObject({ runs: 1, changed: 1, done: true })
+    })
+  }),
+  guard('a sweep goes on where it stopped, and comes back for what it left alone', async (store) => {
+    const first = await seedEnded(store, { ended_at: ms(-30 * DAY) })
+    const place = { tenant_id: first.tenant, environment: first.environment }
+    const rest = [20, 15, 12].map((days) => ({ ...place, ended_at: ms(-days * DAY) }))
+    const runs = [first]
+    for (const over of rest) runs.push(await seedEnded(store, over))
+    await rule(store, first, 'message')
+    await insert(store, 'legal_hold', { ...place, id: unique('hld') })
+    await store.admin(`update plimsoll.run set subject_id = 'eve' where id = '${runs[1]?.run}'`)
+    await store.admin(`update plimsoll.legal_hold set subject_id = 'eve' where tenant_id = '${first.tenant}'`)
+    const swept = []
+    for (let i = 0; i < 3; i++) swept.push(await sweep(store, first, 'message', 2))
+    expect(swept).toMatchObject([
+      { runs: 1, kept: 1, done: false },
+      { runs: 2, kept: 0, done: false },
+      { runs: 0, kept: 0, done: true },
+    ])
+    expect(await sweep(store, first, 'message', 100)).toMatchObject({ runs: 2, kept: 1, changed: 0 })
+    await store.admin(`update plimsoll.legal_hold set released_at = now() where tenant_id = '${first.tenant}'`)
+    expect(await sweep(store, first, 'message', 100)).toMatchObject({ kept: 0, changed: 1, done: true })
+    expect(await sweep(store, first, 'message', 100)).toMatchObject({ runs: 0, changed: 0 })
+    for (const run of runs) expect(await leftOf(store, run)).toMatchObject({ message: 0, event: 1 })
+  }),
+  guard('old attempts and expired keys go in batches, and under a hold nothing of them', async (store) => {
+    const key = await seedEnded(store)
+    const place = { tenant_id: key.tenant, environment: key.environment }
+    for (let i = 0; i < 3; i++) {
+      const old = { created_at: ms(i < 2 ? -11 * DAY : -DAY) }
+      const attempt = { endpoint_id: 'whk_x', run_id: key.run, seq: i, epoch: 1, outcome: 'delivered', millis: 1 }
+      await insert(store, 'delivery_attempt', { ...place, ...attempt, ...old })
+      const request = { caller: 'ann', key: `k${i}`, operation: 'x', body_hash: 'h', run_id: key.run }
+      await insert(store, 'idempotency', { ...place, ...request, expires_at: old.created_at })
+    }
+    for (const name of ['attempt', 'idempotency'] as const) {
+      await rule(store, key, name)
+      const id = unique('hld')
+      await insert(store, 'legal_hold', { ...place, id, subject_id: 'bob' })
+      expect(await sweep(store, key, name)).toMatchObject({ changed: 0 })
+      await store.admin(`update plimsoll.legal_hold set released_at = now() where id = '${id}'`)
+      expect(await sweep(store, key, name, 100, true)).toMatchObject({ changed: 2 })
+      expect(await sweep(store, key, name, 1)).toMatchObject({ changed: 1, done: false })
+      expect(await sweep(store, key, name, 2)).toMatchObject({ changed: 1, done: true })
+    }
+  }),
+]
