@@ -59,7 +59,11 @@ module.exports = {
       'cli-to-runtime',
       'Commands talk to the runtime, and start the other edges.',
       { path: '^src/cli/', pathNot: TEST },
-      { path: '^src/', pathNot: ['^src/(cli|kernel|http|eval|testing)/', '^src/(runtime|index|mcp)\\.ts$'], ...atRunTime },
+      {
+        path: '^src/',
+        pathNot: ['^src/(cli|kernel|http|eval|testing)/', '^src/(runtime|index|mcp)\\.ts$'],
+        ...atRunTime,
+      },
     ),
     forbid(
       'testing-stays-out',
