@@ -50,7 +50,7 @@ function orAbort(iterator: AsyncIterator<unknown>, signal: AbortSignal): Promise
       },
       (error: unknown) => {
         left()
-        reject(error as Error)
+        reject(error)
       },
     )
   })
