@@ -463,6 +463,8 @@ create table plimsoll.run (
   attempts integer not null default 0,
   due_at timestamp with time zone not null default now(),
   progress_at timestamp with time zone,
+  followed_until timestamp with time zone,
+  progress_ms plimsoll.amount not null,
   deadline_at timestamp with time zone not null,
   max_steps integer not null,
   max_tool_calls integer not null,
@@ -493,18 +495,20 @@ alter table plimsoll.run owner to plimsoll_owner;
 CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, branch, generation) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text]));
 CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE ((status)::text = 'running'::text);
 CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
+CREATE INDEX run_followed ON plimsoll.run USING btree (followed_until) WHERE ((followed_until IS NOT NULL) AND ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
 CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
+create policy abandon on plimsoll.run for update to plimsoll_claim using ((((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])) AND (cancel_cause IS NULL) AND (followed_until < now()))) with check (((cancel_cause)::text = 'disconnect'::text));
 create policy batch on plimsoll.run for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0));
-create policy claim on plimsoll.run for update to plimsoll_claim using (((((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR (((status)::text = 'running'::text) AND (NOT (EXISTS ( SELECT
+create policy claim on plimsoll.run for update to plimsoll_claim using (((((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text])) AND (due_at <= now())) OR (((status)::text = 'running'::text) AND (((progress_at + ((progress_ms)::double precision * '00:00:00.001'::interval)) <= now()) OR (NOT (EXISTS ( SELECT
    FROM plimsoll.worker w
-  WHERE ((w.id = run.worker_id) AND (w.lease_until > now())))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
+  WHERE ((w.id = run.worker_id) AND (w.lease_until > now()))))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
 create policy claimable on plimsoll.run for select to plimsoll_claim using (((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
 create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
-grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
-grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
-grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
+grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
 create table plimsoll.session (
   tenant_id text not null,
@@ -611,6 +615,53 @@ grant select on table plimsoll.worker to plimsoll_relay;
 grant select on table plimsoll.worker to plimsoll_step;
 
 -- functions
+
+CREATE OR REPLACE FUNCTION plimsoll.abandon(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  taken int;
+begin
+  with left_alone as materialized (
+    select q.tenant_id, q.id from plimsoll.run q
+    where q.followed_until < now() and q.status in ('queued', 'running', 'waiting_confirmation') and q.cancel_cause is null
+    for update skip locked
+    limit p_limit
+  )
+  update plimsoll.run r set cancel_cause = 'disconnect', version = r.version + 1,
+    due_at = case when r.status = 'running' or r.wait_reason = 'unknown_effect' then r.due_at else now() end
+  from left_alone x where r.tenant_id = x.tenant_id and r.id = x.id;
+  get diagnostics taken = row_count;
+  return taken;
+end $function$;
+alter function plimsoll.abandon(integer) owner to plimsoll_claim;
+grant execute on function plimsoll.abandon(integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.attend(p_tenant text, p_environment text, p_run text, p_ms bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  wall text;
+  found_rows int;
+begin
+  wall := set_config('app.batch', '|' || p_tenant || '/' || p_environment || '/' || p_run || '|', true);
+  update plimsoll.run r set followed_until = greatest(r.followed_until, now() + p_ms * interval '1 millisecond')
+  where r.tenant_id = p_tenant and r.environment = p_environment and r.id = p_run
+    and r.status in ('queued', 'running', 'waiting_confirmation');
+  get diagnostics found_rows = row_count;
+  wall := set_config('app.batch', '', true);
+  return found_rows;
+end $function$;
+alter function plimsoll.attend(text,text,text,bigint) owner to plimsoll_step;
+grant execute on function plimsoll.attend(text,text,text,bigint) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.cancel(p jsonb, p_keys text[])
  RETURNS TABLE(n integer, version bigint)
@@ -807,7 +858,7 @@ declare
 begin
   perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
   select jsonb_build_object(
-    'run', to_jsonb(r) - array['due_at', 'progress_at', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
+    'run', to_jsonb(r) - array['due_at', 'progress_at', 'progress_ms', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
     'deadline_ms', floor(extract(epoch from r.deadline_at - now()) * 1000)::int8,
     'messages', coalesce((
       select jsonb_agg(jsonb_build_object('run', m.run_id, 'seq', m.seq, 'step', m.step, 'position', m.position, 'role', m.role,
@@ -978,7 +1029,8 @@ begin
   with lost as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
-      and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
+      and (q.progress_at + q.progress_ms * interval '1 millisecond' <= now()
+        or not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now()))
     for update skip locked
     limit p_limit
   )
@@ -1229,11 +1281,11 @@ begin
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
-      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8,
+      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8, progress_ms int8,
       reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, event text,
       response text, status int))
       with ordinality as t(tenant, environment, session, session_version, user_id, subject, permissions, agent, release, run,
-        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms,
+        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms, progress_ms,
         reserved_tokens, reserved_cost, body, hash, tokens, replaced, event, response, status, n)
     order by tenant, run
   loop
@@ -1259,10 +1311,11 @@ begin
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
-      parent_run_id, status, event_seq, message_seq, deadline_at, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
+      parent_run_id, status, event_seq, message_seq, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
       reserved_tokens, reserved_cost)
     values (t.tenant, t.run, t.environment, t.session, s.generation, t.user_id, t.subject, t.permissions, t.agent, t.release,
-      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond', t.max_steps, t.max_tool_calls,
+      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond',
+      t.progress_ms, t.max_steps, t.max_tool_calls,
       t.max_tokens, t.max_cost, t.max_attempts, t.reserved_tokens, t.reserved_cost);
     insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, role, parent_message,
       body, content_hash, visibility, integrity, confidentiality, origin, tokens)

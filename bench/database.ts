@@ -12,10 +12,8 @@ export interface BenchDatabase {
 }
 
 export async function freshDatabase(server: string, name: string): Promise<BenchDatabase> {
-  const root = new pg.Client({ connectionString: server })
-  await root.connect()
-  await root.query(`drop database if exists ${name} with (force)`)
-  await root.query(`create database ${name}`)
+  const drop = `drop database if exists ${name} with (force)`
+  await onServer(server, drop, `create database ${name}`)
   const at = new URL(server)
   at.pathname = `/${name}`
   const url = at.toString()
@@ -23,16 +21,28 @@ export async function freshDatabase(server: string, name: string): Promise<Bench
   await migrate(migrator)
   await migrator.close()
   const admin = new pg.Client({ connectionString: url })
+  // a server may go down under a benchmark, and what is asked then fails by itself
+  admin.on('error', () => {})
   await admin.connect()
+  const leave = () => admin.end().catch(() => {})
   return {
     url,
     admin,
     async drop() {
-      await admin.end()
-      await root.query(`drop database if exists ${name} with (force)`)
-      await root.end()
+      await leave()
+      await onServer(server, drop)
     },
-    leave: async () => void (await Promise.all([admin.end(), root.end()])),
+    leave,
+  }
+}
+
+async function onServer(server: string, ...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  try {
+    for (const text of statements) await client.query(text)
+  } finally {
+    await client.end()
   }
 }
 

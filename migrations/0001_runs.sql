@@ -121,6 +121,10 @@ create table plimsoll.run (
   attempts           int not null default 0,
   due_at             timestamptz not null default now(),
   progress_at        timestamptz,
+  -- until when somebody is taken to follow it; null: its agent does not mind
+  followed_until     timestamptz,
+  -- the longest its worker may take from one commit to the next; after that it hangs, whatever its lease says
+  progress_ms        plimsoll.amount not null,
   deadline_at        timestamptz not null,
   max_steps          int not null,
   max_tool_calls     int not null,
@@ -150,6 +154,8 @@ create table plimsoll.run (
 
 -- one index serves the queue, expiring confirmations and timers: `due_at` is when somebody must look next
 create index run_due on plimsoll.run (due_at) where status in ('queued', 'waiting_confirmation');
+create index run_followed on plimsoll.run (followed_until) where followed_until is not null
+  and status in ('queued', 'running', 'waiting_confirmation');
 create index run_driven on plimsoll.run (worker_id) where status = 'running';
 create unique index run_generation on plimsoll.run (tenant_id, session_id, branch, generation);
 create index run_active on plimsoll.run (tenant_id, session_id, branch, generation)
@@ -378,10 +384,10 @@ create table plimsoll.tombstone (
 insert into plimsoll.session (tenant_id, id, environment, user_id, subject_id, agent)
 select 'example', 's' || s, 'production', 'u' || s % 7, 'u' || s % 7, 'agent' from generate_series(1, 100) s;
 insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, agent, release, status, worker_id,
-  wait_reason, end_reason, deadline_at, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts)
+  wait_reason, end_reason, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts)
 select 'example', 'r' || s || '.' || g, 'production', 's' || s, g, 'u', 'u', 'agent', 'release', x.status,
   case x.status when 'running' then 'w' || s % 5 end, case x.status when 'waiting_confirmation' then 'confirmation' end,
-  case x.status when 'succeeded' then 'completed' end, now(), 9, 9, 9, 9, 9
+  case x.status when 'succeeded' then 'completed' end, now(), 9, 9, 9, 9, 9, 9
 from generate_series(1, 100) s, generate_series(1, 4) g,
   lateral (select (array['succeeded', 'running', 'waiting_confirmation', 'queued'])[g] as status) x;
 insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, role, body, content_hash,
@@ -458,8 +464,12 @@ create policy claimable on plimsoll.run for select to plimsoll_claim
   using (status in ('queued', 'running', 'waiting_confirmation'));
 create policy claim on plimsoll.run for update to plimsoll_claim
   using ((status in ('queued', 'waiting_confirmation') and due_at <= now())
-      or (status = 'running' and not exists (select from plimsoll.worker w where w.id = worker_id and w.lease_until > now())))
+      or (status = 'running' and (progress_at + progress_ms * interval '1 millisecond' <= now()
+        or not exists (select from plimsoll.worker w where w.id = worker_id and w.lease_until > now()))))
   with check (status in ('queued', 'running'));
+create policy abandon on plimsoll.run for update to plimsoll_claim
+  using (status in ('queued', 'running', 'waiting_confirmation') and cancel_cause is null and followed_until < now())
+  with check (cancel_cause = 'disconnect');
 
 grant select on plimsoll.tenant, plimsoll.worker, plimsoll.credential, plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effect,
   plimsoll.confirmation, plimsoll.ledger, plimsoll.event, plimsoll.delta, plimsoll.idempotency, plimsoll.audit, plimsoll.tombstone,
@@ -477,7 +487,7 @@ grant insert on plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effec
 grant select (tenant_id, environment, run_id, status), update (status, response) on plimsoll.idempotency to plimsoll_step;
 grant select, insert, update on plimsoll.signal to plimsoll_step;
 grant update (version, generation, closed_at) on plimsoll.session to plimsoll_step;
-grant update (status, wait_reason, phase, step, version, commits, event_seq, message_seq, worker_id, attempts, due_at, progress_at,
+grant update (status, wait_reason, phase, step, version, commits, event_seq, message_seq, worker_id, attempts, due_at, progress_at, followed_until,
   used_tool_calls, used_tokens, used_cost, reserved_tokens, reserved_cost, cancel_cause, integrity, confidentiality,
   watermark_from, end_reason, ended_at) on plimsoll.run to plimsoll_step;
 -- the step role writes results and plans, it never reads them
@@ -487,7 +497,8 @@ grant select (tenant_id, environment, id, run_id, step, position, status, versio
   decided_by, resource_version), update (status, version, decided_by, decided_at, execute_by, consumed_at)
   on plimsoll.confirmation to plimsoll_step;
 grant select (tenant_id, id, environment, session_id, branch, generation, agent, status, wait_reason, cancel_cause, due_at,
-  deadline_at, created_at, worker_id, epoch, attempts, started_at, version), update (status, wait_reason, worker_id, epoch, attempts, started_at, progress_at, version, due_at)
+  deadline_at, created_at, worker_id, epoch, attempts, started_at, progress_at, progress_ms, followed_until, version), update (status, cancel_cause,
+  wait_reason, worker_id, epoch, attempts, started_at, progress_at, version, due_at)
   on plimsoll.run to plimsoll_claim;
 grant select on plimsoll.migration to plimsoll_app;
 reset role;

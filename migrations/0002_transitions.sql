@@ -353,11 +353,11 @@ begin
   for t in
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
-      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8,
+      max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8, progress_ms int8,
       reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, event text,
       response text, status int))
       with ordinality as t(tenant, environment, session, session_version, user_id, subject, permissions, agent, release, run,
-        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms,
+        parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms, progress_ms,
         reserved_tokens, reserved_cost, body, hash, tokens, replaced, event, response, status, n)
     order by tenant, run
   loop
@@ -383,10 +383,11 @@ begin
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
-      parent_run_id, status, event_seq, message_seq, deadline_at, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
+      parent_run_id, status, event_seq, message_seq, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
       reserved_tokens, reserved_cost)
     values (t.tenant, t.run, t.environment, t.session, s.generation, t.user_id, t.subject, t.permissions, t.agent, t.release,
-      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond', t.max_steps, t.max_tool_calls,
+      t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond',
+      t.progress_ms, t.max_steps, t.max_tool_calls,
       t.max_tokens, t.max_cost, t.max_attempts, t.reserved_tokens, t.reserved_cost);
     insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, role, parent_message,
       body, content_hash, visibility, integrity, confidentiality, origin, tokens)
@@ -448,6 +449,26 @@ begin
     return query select t.n::int, 'told'::text, cardinality(s.waiters);
   end loop;
   wall := set_config('app.batch', '', true);
+end $f$;
+
+-- Somebody follows the run, for as long as this says (K2). No version: who looks on moves nothing.
+create function plimsoll.attend(p_tenant text, p_environment text, p_run text, p_ms int8)
+returns int
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $f$
+declare
+  wall text;
+  found_rows int;
+begin
+  wall := set_config('app.batch', '|' || p_tenant || '/' || p_environment || '/' || p_run || '|', true);
+  update plimsoll.run r set followed_until = greatest(r.followed_until, now() + p_ms * interval '1 millisecond')
+  where r.tenant_id = p_tenant and r.environment = p_environment and r.id = p_run
+    and r.status in ('queued', 'running', 'waiting_confirmation');
+  get diagnostics found_rows = row_count;
+  wall := set_config('app.batch', '', true);
+  return found_rows;
 end $f$;
 
 -- A conversation before its first message.
@@ -552,8 +573,8 @@ begin
   where r.worker_id = p_worker and r.status = 'running';
 end $f$;
 
--- Put the runs of dead workers back into the queue; the next claim raises the epoch, which fences the dead. `attempts`
--- counts such losses since the last progress, so that a run that kills its workers ends. A worker that stops politely deletes its own row first, so one way serves both.
+-- Put the runs of dead workers, and those that hang in living ones, back into the queue; the next claim raises the epoch,
+-- which fences who had them. `attempts` counts such losses since the last progress, so that a run that kills its workers ends. A worker that stops politely deletes its own row first, so one way serves both.
 create function plimsoll.reap(p_limit int)
 returns int
 language plpgsql security definer
@@ -566,12 +587,36 @@ begin
   with lost as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.status = 'running'
-      and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())
+      and (q.progress_at + q.progress_ms * interval '1 millisecond' <= now()
+        or not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now()))
     for update skip locked
     limit p_limit
   )
   update plimsoll.run r set status = 'queued', worker_id = null, due_at = now(), version = r.version + 1, attempts = r.attempts + 1
   from lost where r.tenant_id = lost.tenant_id and r.id = lost.id;
+  get diagnostics taken = row_count;
+  return taken;
+end $f$;
+
+-- Nobody follows them any more, and their agents say that this is their end (K2): the mark, and somebody looks.
+create function plimsoll.abandon(p_limit int)
+returns int
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $f$
+declare
+  taken int;
+begin
+  with left_alone as materialized (
+    select q.tenant_id, q.id from plimsoll.run q
+    where q.followed_until < now() and q.status in ('queued', 'running', 'waiting_confirmation') and q.cancel_cause is null
+    for update skip locked
+    limit p_limit
+  )
+  update plimsoll.run r set cancel_cause = 'disconnect', version = r.version + 1,
+    due_at = case when r.status = 'running' or r.wait_reason = 'unknown_effect' then r.due_at else now() end
+  from left_alone x where r.tenant_id = x.tenant_id and r.id = x.id;
   get diagnostics taken = row_count;
   return taken;
 end $f$;
@@ -592,7 +637,7 @@ declare
 begin
   perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
   select jsonb_build_object(
-    'run', to_jsonb(r) - array['due_at', 'progress_at', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
+    'run', to_jsonb(r) - array['due_at', 'progress_at', 'progress_ms', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
     'deadline_ms', floor(extract(epoch from r.deadline_at - now()) * 1000)::int8,
     'messages', coalesce((
       select jsonb_agg(jsonb_build_object('run', m.run_id, 'seq', m.seq, 'step', m.step, 'position', m.position, 'role', m.role,
@@ -632,7 +677,7 @@ do $rights$
 declare f text;
 begin
   foreach f in array array['step(jsonb, text[], text)', 'start(jsonb, text[], text)', 'decide(jsonb, text[])', 'cancel(jsonb, text[])',
-    'submit(jsonb, text[])', 'tell(jsonb, text[])', 'open_session(jsonb, text[])', 'close_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
+    'submit(jsonb, text[])', 'tell(jsonb, text[])', 'attend(text, text, text, int8)', 'abandon(int)', 'open_session(jsonb, text[])', 'close_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
     'reap(int)', 'load(text, text, text)'] loop
     if f not like 'load%' then reset role; end if;
     execute 'revoke all on function plimsoll.' || f || ' from public';

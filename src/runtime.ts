@@ -12,6 +12,7 @@ import { type Endpoints, endpointsOf } from './journal/endpoints.shell.ts'
 import { outboxStore } from './journal/outbox.store.ts'
 import { startRelay } from './journal/relay.shell.ts'
 import type { Sink } from './journal/sink.ts'
+import { openBulkheads } from './kernel/bulkhead.shell.ts'
 import type { Clock } from './kernel/clock.ts'
 import { type FaultHook, noFaults } from './kernel/faultpoint.ts'
 import { Fault, type FaultCode } from './kernel/fault.ts'
@@ -25,6 +26,7 @@ import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './reque
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Authorize } from './run/acting.ts'
+import { attended } from './run/attend.shell.ts'
 import type { Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
@@ -151,6 +153,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? systemIds
   const random = options.random ?? systemRandom
+  const bulkheads = openBulkheads(clock)
   const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
@@ -169,12 +172,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const keeping = objects ? { objects, sealer, ids, artifacts } : null
   const here = options.folders === undefined ? null : folders({ root: options.folders, kept: keeping })
   const services: ToolServices = { keeping, credentials: options.credentials ?? null, folders: here }
+  const fault = options.fault ?? noFaults
   const reads = readsOf({ sessions, views: viewStore(db), confirmations, artifacts })
   const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
   const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, egress, agents, services }
+  const outside = { runs, confirmations, sealer, ids, clock, egress, agents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
+  const minds = options.agents.some((a) => a.cancelAfterMs !== null)
+  const absenceOf = async (actor: Actor, run: RunId): Promise<number | null> =>
+    agents.get((await reads.run(actor, run)).agent)?.cancelAfterMs ?? null
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
@@ -204,7 +211,13 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
     once: (caller, request, perform, stored) =>
       once({ idempotency, random }, scopeOf(caller.actor), { ...request, caller: caller.id }, perform, stored),
-    follow: (actor, request) => follow({ events, hub: listeners, deltas: spoken, clock }, scopeOf(actor), request),
+    async *follow(actor, request) {
+      const followed = follow({ events, hub: listeners, deltas: spoken, clock }, scopeOf(actor), request)
+      const absenceMs = minds ? await absenceOf(actor, request.run as RunId) : null
+      yield* absenceMs === null
+        ? followed
+        : attended({ runs, clock }, scopeOf(actor), { run: request.run, absenceMs }, followed)
+    },
     eventsAfter: (actor, run, page) => eventsAfter(events, scopeOf(actor), { ...page, run, operator: false }),
     ready: () => storeReady(db),
     openConversation: (actor, agent) => openConversation(talking, actor, agent),
@@ -252,7 +265,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
     sweep,
     async work(how = {}) {
-      const fault = options.fault ?? noFaults
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
       const worker = await startWorker({
         ...how,
@@ -265,6 +277,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           rates,
           sealer,
           clock,
+          bulkheads,
           egress,
           ids,
           random,

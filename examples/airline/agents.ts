@@ -22,6 +22,8 @@ export type AirlineSetup = {
 const NAME = 'airline'
 /** The longest recorded run has 26 calls; nothing here is to end for its budget. */
 const BUDGET = { steps: 60, toolCalls: 60, tokens: 5_000_000, costCents: 10_000, seconds: 900 }
+/** Workers are killed on purpose, and a run may be hit by several of them without getting on. */
+const ATTEMPTS = 20
 const MODEL = {
   model: 'recorded',
   contextTokens: 128_000,
@@ -35,7 +37,7 @@ export function airlineAgents(setup: AirlineSetup): readonly Agent[] {
   const instructions = existsSync(policy) ? readFileSync(policy, 'utf8') : ''
   const named = (name: string, headers: { readonly [name: string]: string }) => {
     const model = openAICompatible({ ...MODEL, baseUrl: setup.recording, headers })
-    return agent(name, { model, instructions, tools, budget: BUDGET })
+    return agent(name, { model, instructions, tools, budget: BUDGET, attempts: ATTEMPTS })
   }
   return [
     named(NAME, {}),

@@ -10,7 +10,7 @@ import type { Conversation } from './conversations.ts'
 import { readBase, readTasks } from './data.ts'
 import { brokenOf, type Figures, figuresOf } from './figures.ts'
 import { judge } from './judge.ts'
-import { effectsOf, linesOf } from './ledger.ts'
+import { effectsOf, linesOf, totalsOf } from './ledger.ts'
 import type { Seen } from './recording.ts'
 import { type Results, resultsOf } from './results.ts'
 import type { Changes } from './rules/world.ts'
@@ -28,15 +28,18 @@ type Flown = {
   readonly seconds: number
   readonly data: string
   readonly tasks: string | undefined
+  readonly restarts: number
 }
 
 /** Asks the airline, the recorded model and the store what became of the talks. */
-export async function assess(stage: Stage, { talks, conversations, seconds, data, tasks }: Flown): Promise<Figures> {
+export async function assess(stage: Stage, flown: Flown): Promise<Figures> {
+  const { talks, conversations, seconds, data, tasks, restarts } = flown
   const broken = brokenOf(talks)
   const whole = conversations.filter(({ id }) => !broken.includes(id))
   const requests = (await (await fetch(new URL('/requests', stage.setup.recording))).json()) as readonly Seen[]
   const results = resultsOf(whole, requests)
-  const effects = effectsOf(linesOf(readFileSync(stage.log, 'utf8')))
+  const log = linesOf(readFileSync(stage.log, 'utf8'))
+  const effects = effectsOf(log)
   const judgement = judge({
     base: readBase(data),
     conversations,
@@ -54,6 +57,8 @@ export async function assess(stage: Stage, { talks, conversations, seconds, data
     stored: await storedResults(stage, talks, whole, results),
     unknownEffects: unknown.length,
     kills: stage.fleet?.kills ?? [],
+    restarts,
+    unanswered: totalsOf(log).unanswered,
     seconds,
     clues: [...results.strays, ...(await failedCalls(stage, talks, judgement.differing))],
   })

@@ -23,6 +23,10 @@ export type Figures = {
   readonly kills: number
   /** Of these, between the start of an effect and its stored result. */
   readonly killsInsideEffect: number
+  /** How often the database went down. */
+  readonly restarts: number
+  /** Writes that the airline has carried out and not answered. */
+  readonly unansweredWrites: number
   readonly seconds: number
   readonly endings: Readonly<Record<string, number>>
   /** Conversations with a run that the breaker ended; only `conversations`, `endings` and `duplicateEffects` count them. */
@@ -50,6 +54,8 @@ export function figuresOf(found: {
   readonly stored: { readonly equal: number; readonly different: number }
   readonly unknownEffects: number
   readonly kills: readonly Kill[]
+  readonly restarts: number
+  readonly unanswered: number
   readonly seconds: number
   readonly clues: readonly string[]
 }): Figures {
@@ -68,6 +74,8 @@ export function figuresOf(found: {
     stuckRuns: runs.filter(({ reason }) => reason === null).length,
     kills: kills.length,
     killsInsideEffect: kills.filter(({ openEffects }) => openEffects > 0).length,
+    restarts: found.restarts,
+    unansweredWrites: found.unanswered,
     seconds: found.seconds,
     endings: countsOf(found.talks.flatMap((one) => one.runs)),
     broken,
@@ -88,6 +96,8 @@ export function complaints(
   wanted: {
     readonly conversations: readonly Conversation[]
     readonly kills: number
+    readonly restarts: number
+    readonly timeouts: number
     readonly tasks: boolean
     readonly breaker: 'raised' | 'default'
   },
@@ -110,6 +120,13 @@ export function complaints(
     // with limits above everything that was recorded there is nothing to stop
     ['stopped by the breaker', wanted.breaker === 'raised' ? figures.broken.length : 0, 0],
     ['kills', figures.kills, wanted.kills],
+    ['restarts', figures.restarts, wanted.restarts],
+    // a share of nothing is nothing, and of many it is some
+    [
+      'writes without an answer, of any',
+      Math.sign(figures.unansweredWrites),
+      wanted.timeouts > 0 && wanted.conversations.length >= 100 ? 1 : Math.sign(figures.unansweredWrites),
+    ],
     [
       'kills inside an effect, at least',
       Math.min(figures.killsInsideEffect, Math.ceil(wanted.kills / 2)),
@@ -129,6 +146,8 @@ export function linesOf(figures: Figures): readonly string[] {
     `${f.effects} effects: ${f.duplicateEffects} duplicate, ${f.missingEffects} missing, ${f.unknownEffects} unknown`,
     `final state: ${f.finalStateEqual} equal, ${f.finalStateDifferent} different; ${f.rewardedEqual} rewarded and equal`,
     ...(f.kills > 0 ? [`${f.kills} workers killed, ${f.killsInsideEffect} inside an effect`] : []),
+    ...(f.restarts > 0 ? [`the database restarted ${f.restarts} times`] : []),
+    ...(f.unansweredWrites > 0 ? [`${f.unansweredWrites} writes without an answer`] : []),
     ...(f.broken.length > 0 ? [`stopped by the breaker: ${f.broken.join(', ')}`] : []),
     ...(f.differing.length > 0 ? [`not as recorded: ${f.differing.join(', ')}`] : []),
     ...f.clues.map((clue) => `look at: ${clue}`),

@@ -1,6 +1,7 @@
 /** The worker processes of a replay: each that was killed is followed by a new one. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startChild } from './child.ts'
 import type { KillPlan } from './kills.ts'
 import type { WorkerMessage, WorkerSettings } from './worker.ts'
@@ -24,6 +25,9 @@ export type Held = (pid: number) => Promise<{ readonly runs: number; readonly op
 
 /** After this long a worker that was asked to end is killed. */
 const STOP_MS = 15_000
+/** A restart of the database takes seconds. */
+const MOST_FAILED_STARTS = 60
+const START_AGAIN_MS = 500
 
 /** `kills`: in turn, one per process. One whose victim held no run does not count and is tried again. */
 export async function startFleet(options: {
@@ -36,6 +40,7 @@ export async function startFleet(options: {
   const kills: Kill[] = []
   const living = new Set<ChildProcess>()
   let isOver = false
+  let failedStarts = 0
 
   /** One process from its start to its end; `ready` is called when it works. */
   async function live(ready: () => void): Promise<void> {
@@ -44,14 +49,25 @@ export async function startFleet(options: {
     const child = startChild('./worker.ts', [JSON.stringify(settings)])
     living.add(child)
     let isStruck = false
+    let isReady = false
     child.on('message', (message: WorkerMessage) => {
-      if (message.airline === 'ready') ready()
+      if (message.airline === 'ready') {
+        isReady = true
+        ready()
+      }
       if (message.airline !== 'reached' || isOver) return
       isStruck = true
       child.kill('SIGKILL')
     })
     await once(child, 'exit')
     living.delete(child)
+    if (!isReady && !isOver && failedStarts < MOST_FAILED_STARTS) {
+      // a database that is away lets nobody begin: whoever watches over processes starts them again
+      failedStarts += 1
+      if (kill) waiting.unshift(kill)
+      await sleep(START_AGAIN_MS)
+      return
+    }
     if (!isStruck || !kill || child.pid === undefined) {
       if (!isOver) throw new Error('a worker of the airline ended by itself')
       return

@@ -16,6 +16,8 @@ const options: FlightOptions = {
   tasks: join(AIRLINE_DATA, 'tasks.json'),
   workers: 2,
   crash: 0,
+  restarts: 0,
+  timeouts: 0,
   breaker: 'raised',
   parallel: 6,
   keep: false,

@@ -8,6 +8,7 @@ import { readConversations } from './data.ts'
 import { complaints, type Figures } from './figures.ts'
 import { indexHistories } from './history.ts'
 import { planKills } from './kills.ts'
+import { type Ground, groundFor, planRestarts, type Restarts } from './restarts.ts'
 import { isWrite } from './rules/tools.ts'
 import { openStage, type Stage } from './stage.ts'
 import { type Talk, talk, textOf } from './talk.ts'
@@ -19,6 +20,10 @@ export type FlightOptions = {
   readonly db?: string
   readonly workers: number
   readonly crash: number
+  /** How often the database goes down and comes back. */
+  readonly restarts: number
+  /** The share of writes that the airline carries out and does not answer. */
+  readonly timeouts: number
   readonly breaker: Breaker
   /** Conversations at the same time. */
   readonly parallel: number
@@ -37,22 +42,47 @@ export async function fly(options: FlightOptions): Promise<Flight> {
   const begun = performance.now()
   const recorded = readConversations(options.transcripts)
   const conversations = recorded.filter(({ id }) => options.only?.includes(id) ?? true)
+  const ground = await groundFor(options.db, options.restarts)
+  try {
+    return await flyOn(ground, options, { recorded, conversations, begun })
+  } finally {
+    await ground.stop()
+  }
+}
+
+type Recorded = {
+  readonly recorded: readonly Conversation[]
+  readonly conversations: readonly Conversation[]
+  readonly begun: number
+}
+
+async function flyOn(
+  ground: Ground,
+  options: FlightOptions,
+  { recorded, conversations, begun }: Recorded,
+): Promise<Flight> {
+  const { db: _, ...others } = options
   const stage = await openStage({
-    ...options,
+    ...others,
+    ...(ground.db !== undefined && { db: ground.db }),
     sharing: indexHistories(recorded).sharing,
     kills: killsFor(options.crash, conversations),
   })
   try {
     options.say(`the app plane at ${stage.url}, the store is ${stage.database}`)
-    const talks = await talkAll(stage, conversations, options)
+    const restarts = planRestarts(options.restarts, conversations.length, ground.restart)
+    const talks = await talkAll(stage, conversations, options, restarts)
     await stage.fleet?.stop()
     const seconds = Math.round((performance.now() - begun) / 100) / 10
-    const figures = await assess(stage, { talks, conversations, seconds, data: options.data, tasks: options.tasks })
+    const { data, tasks } = options
+    const figures = await assess(stage, { talks, conversations, seconds, data, tasks, restarts: restarts.count() })
     return {
       figures,
       complaints: complaints(figures, {
         conversations,
         kills: options.crash,
+        restarts: options.restarts,
+        timeouts: options.timeouts,
         tasks: options.tasks !== undefined,
         breaker: options.breaker,
       }),
@@ -73,6 +103,7 @@ async function talkAll(
   stage: Stage,
   conversations: readonly Conversation[],
   { parallel, say }: FlightOptions,
+  restarts: Restarts,
 ): Promise<readonly Talk[]> {
   const { key } = await stage.runtime.createKey({ ...TENANT, kind: 'service', user: 'desk', permissions: ['*'] })
   const service = callerWith(key, stage.url)
@@ -82,6 +113,7 @@ async function talkAll(
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const user = await endUser(service, stage.url, next.id)
       talks.push(await talk(user, agentOf(stage.setup, next.id), next, PATIENCE_MS))
+      await restarts.talked(talks.length)
       if (talks.length % 10 === 0) say(`${talks.length} of ${conversations.length} conversations`)
     }
   }

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { type BenchDatabase, freshDatabase } from '../../bench/database.ts'
 import { openEmbedded } from '../../src/db/embedded.ts'
 import type { Db } from '../../src/db/port.ts'
@@ -24,6 +26,8 @@ export type StageOptions = {
   readonly db?: string
   readonly workers: number
   readonly kills: readonly KillPlan[]
+  /** The share of writes that the airline does not answer. */
+  readonly timeouts: number
   /** Leave the database where it is. */
   readonly keep: boolean
 }
@@ -41,8 +45,8 @@ export interface Stage {
   close(): Promise<void>
 }
 
-/** Half a second decides about a dead worker within two; a lease is four heartbeats. */
-const TIMES = { heartbeatMs: 500, leaseMs: 2_000, pollMs: 50 }
+/** A dead worker is found out within four seconds; a machine that is busy with twelve processes does not lose a living one. */
+const TIMES = { heartbeatMs: 1_000, leaseMs: 4_000, pollMs: 50 }
 
 export async function openStage(options: StageOptions): Promise<Stage> {
   const undo: (() => unknown)[] = []
@@ -68,7 +72,7 @@ async function build(options: StageOptions, later: (step: () => unknown) => void
     return served.url
   }
   const [provider, recording, store] = await Promise.all([
-    serve('./provider.ts', ['--log', log, '--data', data]),
+    serve('./provider.ts', ['--log', log, '--data', data, '--timeouts', String(options.timeouts)]),
     serve('./serve-recording.ts', ['--transcripts', transcripts]),
     options.db === undefined ? embedded(join(folder, 'store'), later) : postgres(options.db, options.keep, later),
   ])
@@ -119,14 +123,34 @@ async function drive(
   return fleet
 }
 
+const MOST_TRIES = 100
+const TRY_MS = 200
+
 /** Asked with the rights of an administrator, beside the runtime. */
-function heldIn({ admin }: BenchDatabase): Held {
+function heldIn({ url }: BenchDatabase): Held {
   const text = `select count(distinct r.id)::int as runs, count(e.run_id)::int as "openEffects"
     from plimsoll.run r join plimsoll.worker w on w.id = r.worker_id
     left join plimsoll.effect e on e.tenant_id = r.tenant_id and e.run_id = r.id and e.status = 'started'
     where r.status = 'running' and w.pid = $1`
+  const ask = async (pid: number) => {
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return (await client.query<{ runs: number; openEffects: number }>(text, [pid])).rows[0]
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
   return async (pid) => {
-    const { rows } = await admin.query<{ runs: number; openEffects: number }>(text, [pid])
-    return rows[0] ?? { runs: 0, openEffects: 0 }
+    for (let left = MOST_TRIES; ; left--) {
+      try {
+        return (await ask(pid)) ?? { runs: 0, openEffects: 0 }
+      } catch (error) {
+        // the database may be restarting
+        if (left === 0) throw error
+        await sleep(TRY_MS)
+      }
+    }
   }
 }

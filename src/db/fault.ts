@@ -13,9 +13,12 @@ export function unreachable(error: unknown): boolean {
   const text = error instanceof Error ? error.message : ''
   return (
     UNREACHABLE.test(codeOf(error)) ||
-    /timeout exceeded when trying to connect|Connection terminated|Query read timeout/i.test(text)
+    /timeout exceeded when trying to connect|Connection terminated|Query read timeout|is not queryable/i.test(text)
   )
 }
+
+/** A serialization failure or a deadlock: nothing of the transaction has happened. */
+export const isRolledBack = (error: unknown): boolean => /^(40001|40P01)$/.test(codeOf(error))
 
 /** A connection error becomes a fault without host, user or password in it; any other stays what it is. */
 export function storeFault(error: unknown): unknown {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Scope } from '../kernel/scope.ts'
 import { Fault } from '../kernel/fault.ts'
-import { storeFault } from './fault.ts'
+import { isRolledBack, storeFault } from './fault.ts'
 import { openLanes } from './lanes.ts'
 import { type Db, type MigrationDb, type Statement, safeInteger, valuesOf } from './port.ts'
 
@@ -62,17 +62,27 @@ export async function openPostgres(options: PostgresOptions): Promise<Db> {
   return {
     engine: 'postgres',
     async call(statement, params) {
-      try {
-        return (await lanes.query(statement.name, statement.text, valuesOf(statement, params))).rows as never[]
-      } catch (error) {
-        throw storeFault(error)
-      }
+      const values = valuesOf(statement, params)
+      return (await repeated(() => lanes.query(statement.name, statement.text, values))).rows as never[]
     },
-    read: (scope, statement, params) => inTenant(pool, 'begin read only', scope, statement, params),
-    write: (scope, statement, params) => inTenant(pool, 'begin', scope, statement, params),
+    read: (scope, statement, params) => repeated(() => inTenant(pool, 'begin read only', scope, statement, params)),
+    write: (scope, statement, params) => repeated(() => inTenant(pool, 'begin', scope, statement, params)),
     async close() {
       await Promise.all([lanes.close(), pool.end()])
     },
+  }
+}
+
+const MOST_REPEATS = 3
+
+/** One transaction of one statement, with nothing else in it: what the server refused for others' sake is sent again. */
+async function repeated<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = MOST_REPEATS; ; left--) {
+    try {
+      return await work()
+    } catch (error) {
+      if (left === 0 || !isRolledBack(error)) throw storeFault(error)
+    }
   }
 }
 
@@ -108,8 +118,6 @@ async function inTenant<P, R>(
     open = all[3].status === 'rejected'
     for (const one of all) if (one.status === 'rejected') throw one.reason
     return (await rows).rows
-  } catch (error) {
-    throw storeFault(error)
   } finally {
     client?.release(open)
   }

@@ -3,6 +3,7 @@
  * process. The message names the resource; nothing else is remembered, so any worker can go on at any place.
  */
 import { z } from 'zod'
+import { type FaultHook, noFaults } from '../kernel/faultpoint.ts'
 import type { ModelRequest } from '../model/port.ts'
 import { type Agent, agent } from '../run/agent.ts'
 import type { ProviderMode } from '../testing/effect-provider.ts'
@@ -25,7 +26,8 @@ export interface CrashAgentSpec {
 
 const input = z.strictObject({ resource: z.string(), units: z.int() })
 
-export function crashAgent(spec: CrashAgentSpec): Agent {
+/** `fault` is told when the provider has done what was asked and its reply has not been read. */
+export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): Agent {
   const { name, mode, provider, timeoutMs } = spec
   const look = tool('stock.look@1', {
     input,
@@ -57,7 +59,9 @@ export function crashAgent(spec: CrashAgentSpec): Agent {
         body: JSON.stringify({ resource, args: { units } }),
         signal: cx.signal,
       })
-      if (!reply.ok) throw new Error('the provider did not say what happened')
+      await fault('ext.committedNoReply')
+      // a careless message: what it quotes must not come out anywhere
+      if (!reply.ok) throw new Error(`the provider did not say what happened: ${await reply.text()}`)
       return reply.json()
     },
   })

@@ -1,33 +1,51 @@
 /**
  * One crash case: a run, the processes that fail while they drive it, and who finishes it. The log of the provider is
- * the judge, never our tables.
+ * the judge of what happened, and the witness in the database of how; see crash-judge.ts.
  */
 import { setTimeout } from 'node:timers/promises'
+import { failure } from '../cli/output.ts'
 import type { Db } from '../db/port.ts'
-import type { FaultPoint } from '../kernel/faultpoint.ts'
+import { Fault } from '../kernel/fault.ts'
+import type { FaultHook, FaultPoint } from '../kernel/faultpoint.ts'
 import type { RunId, SessionId } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
 import { actorFrom, scopeOf } from '../request/actor.ts'
 import { isFinal, type Run } from '../run/state.ts'
-import type { Worker } from '../run/worker.shell.ts'
+import type { Worker, WorkerOptions } from '../run/worker.shell.ts'
 import { createRuntime, type Runtime } from '../runtime.ts'
 import type { EffectProvider, ProviderMode, Trouble } from '../testing/effect-provider.ts'
 import { crashAgent, type CrashAgentSpec } from './crash-agent.ts'
-import { type CrashWorker, spawnCrashWorker } from './crash-process.ts'
+import { type CrashWorker, spawnCrashWorker, type WrongClock } from './crash-process.ts'
+import type { Evidence, Witness } from './crash-witness.ts'
 
 /** Short, so that a takeover takes a second; 4 heartbeats in a lease. */
 export const TIMES = { heartbeatMs: 200, leaseMs: 800, pollMs: 100 } as const
+/** Where nobody is to take over: a busy machine must not lose a lease by itself. */
+const CALM_TIMES = { heartbeatMs: 1_000, leaseMs: 4_000, pollMs: 100 } as const
+
+/** Stands in every argument, result and error of a case, and nowhere else. */
+export const CANARY = 'canary7f3a'
+
+/** What is done while the last process that fails is held at its place. */
+export type Held = 'restart' | 'term' | 'cancel' | 'cancel_kill'
 
 export interface CrashCase {
   readonly mode: ProviderMode
   /** The planted faults of each process that fails, in turn: `ext.replied:1:kill`. */
   readonly victims: readonly string[]
-  /** The one who finishes works beside the first victim from the moment at which that has a run; default: after the last failed. */
+  readonly held?: Held
+  /** The one who finishes lives beside the victims, and claims when the last of them is struck; default: it comes then. */
   readonly beside?: boolean
+  /** A second run, which every victim holds whatever becomes of the first. */
+  readonly companion?: boolean
   readonly trouble?: Omit<Trouble, 'resource'>
   /** This tool kills the process of each victim. */
   readonly deadly?: 'read' | 'write'
   readonly attempts?: number
+  /** The wall clock of the victims. */
+  readonly clock?: WrongClock
+  /** The n-th change of the run is refused by the database. */
+  readonly refusal?: { readonly sqlstate: '40001' | '40P01'; readonly nth: number }
 }
 
 export interface CrashGround {
@@ -35,32 +53,48 @@ export interface CrashGround {
   /** For the processes. */
   readonly url: string
   readonly provider: EffectProvider
+  readonly witness: Witness
   /** The program of the processes, when it is not the source. */
   readonly program?: string
   /** How long a run may take before it counts as stuck. */
   readonly patienceMs: number
+  /** Restarts the database; absent where nobody may. */
+  readonly restart?: () => Promise<void>
 }
 
-export interface CrashResult {
+export interface RunResult {
+  readonly run: RunId
   readonly status: Run['status']
   readonly reason: string | null
   readonly effects: number
-  /** The keys under which the provider was asked. */
+  /** The keys under which the provider was asked, and how often. */
   readonly keys: readonly string[]
+  readonly requests: number
+  readonly stuck: boolean
+  readonly evidence: Evidence
+}
+
+/** What a process left behind that was asked to end. */
+interface PoliteEnd {
+  readonly code: number | null
+  readonly hasLease: boolean
+  /** Losses that were counted before it was asked. */
+  readonly attemptsBefore: number
+  readonly evidence: Evidence
+}
+
+export interface CrashResult extends RunResult {
   /** The planted faults that were met, by process. */
   readonly met: readonly (readonly string[])[]
-  readonly stuck: boolean
-  readonly run: RunId
+  /** Kills whose victims held a run at that moment. */
+  readonly kills: readonly string[]
+  readonly companion: RunResult | null
+  readonly politeEnd: PoliteEnd | null
+  /** Everything that the processes and the one who finished have logged. */
+  readonly said: string
   readonly session: SessionId
   readonly sessionVersion: number
   readonly spec: CrashAgentSpec
-}
-
-const working = {
-  ...TIMES,
-  onError: (error: unknown) => {
-    if (process.env['PLIMSOLL_DEBUG']) console.error(error)
-  },
 }
 
 let made = 0
@@ -75,56 +109,69 @@ export const crashActor = (kind: 'end_user' | 'operator' = 'end_user'): Actor =>
     permissions: ['stock.look', 'stock.change'],
   })
 
-export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Promise<CrashResult> {
+/** A new agent and the resource that its run is about. */
+export function newSpec(ground: CrashGround, mode: ProviderMode): { spec: CrashAgentSpec; resource: string } {
   made += 1
-  const resource = `r${process.pid}x${made}`
-  const spec: CrashAgentSpec = {
-    name: `crash_${process.pid}_${made}`,
-    mode: wanted.mode,
-    provider: ground.provider.url,
-    timeoutMs: 1_500,
-    ...(wanted.attempts === undefined ? {} : { attempts: wanted.attempts }),
-  }
-  if (wanted.trouble) await ground.provider.trouble({ ...wanted.trouble, resource })
+  const spec = { name: `crash_${process.pid}_${made}`, mode, provider: ground.provider.url, timeoutMs: 1_500 }
+  return { spec, resource: `${CANARY}-${process.pid}x${made}` }
+}
+
+export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Promise<CrashResult> {
+  const { witness, provider } = ground
+  const { spec: plain, resource } = newSpec(ground, wanted.mode)
+  const spec = wanted.attempts === undefined ? plain : { ...plain, attempts: wanted.attempts }
+  const beside = `${resource}b`
+  if (wanted.trouble) await provider.trouble({ ...wanted.trouble, resource })
+  if (wanted.companion) await provider.trouble({ resource: beside, kind: 'hold_read', times: wanted.victims.length })
   const runtime = createRuntime({ db: ground.db, agents: [crashAgent(spec)] })
-  const deadly = wanted.deadly === undefined ? {} : { deadly: wanted.deadly }
-  const { run, session, sessionVersion } = await runtime.submit(crashActor(), { agent: spec.name, text: resource })
-  const watched: Watched = { ground, runtime, run, until: performance.now() + ground.patienceMs }
+  const say = (text: string) => runtime.submit(crashActor(), { agent: spec.name, text })
+  const second = wanted.companion ? await say(beside) : null
+  const { run, session, sessionVersion } = await say(resource)
+  if (wanted.refusal) await witness.refuse(run, wanted.refusal.nth, wanted.refusal.sqlstate)
+  const watched: Watched = { runtime, run, until: performance.now() + ground.patienceMs }
   const victims: CrashWorker[] = []
-  let survivor: Worker | null = null
+  const kills: string[] = []
+  let said = ''
+  const working = {
+    ...timesOf(wanted),
+    onError(error: unknown) {
+      said += `${failure(error).line}\n`
+      if (process.env['PLIMSOLL_DEBUG']) console.error(error)
+    },
+  }
+  const struck = gate()
+  if (wanted.victims.length === 0) struck.open()
+  const survivor = wanted.beside ? await survive(ground, spec, working, struck.opened) : null
+  let later: Worker | null = null
+  let politeEnd: PoliteEnd | null = null
   try {
-    for (const faults of wanted.victims) {
-      const program = ground.program === undefined ? {} : { program: ground.program }
-      const victim = spawnCrashWorker(
-        { db: ground.url, agents: [{ ...spec, ...deadly }], ...TIMES, ...program },
-        faults,
-      )
+    for (const [at, faults] of wanted.victims.entries()) {
+      const victim = spawnCrashWorker(workerSpec(ground, wanted, spec), faults)
       victims.push(victim)
-      if (wanted.beside) {
-        await until(watched, (found) => found?.status !== 'queued' || victim.met.length > 0, victim.gone)
-        survivor ??= await runtime.work(working)
-      }
       await until(watched, (found) => found === null || rests(found), victim.struck)
+      const isLast = at === wanted.victims.length - 1
+      if (isLast) struck.open()
+      if (isLast && wanted.held && victim.met.length > 0) {
+        const done = await whileHeld(ground, wanted.held, { runtime, run, victim })
+        politeEnd ??= done
+      }
+      if (victim.met.length > 0 && (faults.endsWith(':kill') || (isLast && wanted.held === 'cancel_kill'))) {
+        await victim.gone
+        if ((await witness.heldBy(victim.pid)) > 0) kills.push(...victim.met)
+      }
     }
-    survivor ??= await runtime.work(working)
-    const last = await until(watched, (found) => found !== null && rests(found))
-    await letZombiesEnd(victims)
-    const effects = ground.provider.effects().filter((e) => e.resource === resource)
+    if (survivor === null && failsForGood(wanted)) later = await survive(ground, spec, working, struck.opened)
+    const last = await until(watched, rests)
+    if (last !== null && rests(last)) await letZombiesEnd(victims)
+    const look = { ground, runtime }
+    const other = second ? await finishOther(look, { run: second.run, resource: beside }, watched) : null
     return {
-      status: last?.status ?? 'queued',
-      reason: last?.end ?? last?.wait ?? null,
-      effects: effects.length,
-      keys: [
-        ...new Set(
-          ground.provider
-            .requests()
-            .filter((r) => r.resource === resource)
-            .map((r) => r.key),
-        ),
-      ],
+      ...(await resultOf(look, { run, resource }, last)),
       met: victims.map((v) => v.met),
-      stuck: last === null || !rests(last),
-      run,
+      kills,
+      companion: other,
+      politeEnd,
+      said: said + victims.map((v) => v.said()).join(''),
       session,
       sessionVersion,
       spec,
@@ -132,8 +179,74 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
   } finally {
     for (const victim of victims) victim.signal('SIGKILL')
     await Promise.all(victims.map((v) => v.gone))
-    await survivor?.stop()
+    struck.open()
+    await Promise.all([survivor?.stop(), later?.stop()])
   }
+}
+
+/** A worker of this process that claims nothing before it may. */
+async function survive(
+  ground: CrashGround,
+  spec: CrashAgentSpec,
+  working: Omit<WorkerOptions, 'db' | 'driving'>,
+  may: Promise<void>,
+): Promise<Worker> {
+  const fault: FaultHook = (point) => (point === 'claim.before' ? may : undefined)
+  return createRuntime({ db: ground.db, agents: [crashAgent(spec)], fault }).work(working)
+}
+
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open: () => void = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
+const timesOf = ({ held }: CrashCase) => (held === undefined || held === 'cancel_kill' ? TIMES : CALM_TIMES)
+
+function workerSpec(ground: CrashGround, wanted: CrashCase, spec: CrashAgentSpec) {
+  const { deadly, clock } = wanted
+  return {
+    db: ground.url,
+    agents: [deadly === undefined ? spec : { ...spec, deadly }],
+    ...timesOf(wanted),
+    ...(clock === undefined ? {} : { clock }),
+    ...(ground.program === undefined ? {} : { program: ground.program }),
+  }
+}
+
+/** Whether the last victim leaves its work to others. */
+const failsForGood = ({ victims, held, deadly }: CrashCase): boolean =>
+  victims.length === 0 ||
+  deadly !== undefined ||
+  held === 'term' ||
+  held === 'cancel_kill' ||
+  /:(kill|stop)$/.test(victims.at(-1) ?? '')
+
+async function whileHeld(
+  ground: CrashGround,
+  held: Held,
+  { runtime, run, victim }: { runtime: Runtime; run: RunId; victim: CrashWorker },
+): Promise<PoliteEnd | null> {
+  // a run that has ended cannot be canceled, and one that ends in this moment neither
+  if (held.startsWith('cancel'))
+    await runtime.cancel(crashActor(), run, 'user', null).catch((error: unknown) => {
+      if (!Fault.is(error) || error.code !== 'refused_transition') throw error
+    })
+  if (held === 'cancel_kill') victim.signal('SIGKILL')
+  if (held === 'restart') await ground.restart?.()
+  if (held !== 'term') {
+    victim.go()
+    return null
+  }
+  const { witness } = ground
+  const attemptsBefore = (await witness.evidence(run)).run.attempts
+  victim.signal('SIGTERM')
+  await victim.stopping
+  victim.go()
+  const { code } = await victim.gone
+  return { code, attemptsBefore, hasLease: await witness.hasLease(victim.pid), evidence: await witness.evidence(run) }
 }
 
 /** A process that was stopped goes on, writes what it still wants to write, and ends politely; it may stop on its way there. */
@@ -144,12 +257,15 @@ async function letZombiesEnd(victims: readonly CrashWorker[]): Promise<void> {
     void victim.gone.then(() => (left -= 1))
   }
   while (left > 0) {
-    for (const victim of victims) victim.signal('SIGCONT')
+    for (const victim of victims) {
+      victim.signal('SIGCONT')
+      victim.go()
+    }
     await Promise.race([setTimeout(100), Promise.all(victims.map((v) => v.gone))])
   }
 }
 
-const rests = (run: Seen): boolean => isFinal(run.status) || run.wait === 'unknown_effect'
+const rests = (run: Seen | null): boolean => run !== null && (isFinal(run.status) || run.wait === 'unknown_effect')
 
 export interface Seen {
   readonly status: Run['status']
@@ -164,7 +280,6 @@ export async function seen(runtime: Runtime, run: RunId): Promise<Seen | null> {
 }
 
 interface Watched {
-  readonly ground: CrashGround
   readonly runtime: Runtime
   readonly run: RunId
   readonly until: number
@@ -183,9 +298,13 @@ async function until(
   })
   let found: Seen | null = null
   while (!over && performance.now() < watched.until) {
-    found = await seen(runtime, run)
-    if (done(found)) break
-    if (found?.wait === 'confirmation') await approve(runtime, run)
+    // the database may be restarting
+    const now = await seen(runtime, run).catch(() => undefined)
+    if (now !== undefined) {
+      found = now
+      if (done(found)) break
+      if (found?.wait === 'confirmation') await approve(runtime, run).catch(() => {})
+    }
     await runtime.clock.sleep(60)
   }
   return found
@@ -198,6 +317,45 @@ export async function approve(runtime: Runtime, run: RunId): Promise<void> {
     await runtime.decide(actor, { confirmation: id, approve: true, version, paramsHash, reason: null }).catch(() => {})
 }
 
+interface Look {
+  readonly ground: CrashGround
+  readonly runtime: Runtime
+}
+
+interface About {
+  readonly run: RunId
+  readonly resource: string
+}
+
+async function finishOther(look: Look, about: About, watched: Watched): Promise<RunResult> {
+  let isOver = false
+  // whoever has taken it over may begin its read only now
+  const releasing = (async () => {
+    for (; !isOver; await setTimeout(RELEASE_MS)) await look.ground.provider.release(about.resource)
+  })()
+  const last = await until({ ...watched, run: about.run }, rests)
+  isOver = true
+  await releasing
+  return resultOf(look, about, last)
+}
+
+const RELEASE_MS = 100
+
+/** What is known of a run in the end; `last` as it was seen. */
+export async function resultOf({ ground }: Look, { run, resource }: About, last: Seen | null): Promise<RunResult> {
+  const asked = ground.provider.requests().filter((r) => r.resource === resource)
+  return {
+    run,
+    status: last?.status ?? 'queued',
+    reason: last?.end ?? last?.wait ?? null,
+    effects: ground.provider.effects().filter((e) => e.resource === resource).length,
+    keys: [...new Set(asked.map((r) => r.key))],
+    requests: asked.length,
+    stuck: !rests(last),
+    evidence: await ground.witness.evidence(run),
+  }
+}
+
 /** What leads to a place that a run without trouble does not pass. */
 const LEADS: Partial<Record<FaultPoint, CrashCase>> = {
   'ledger.before': { mode: 'keyed', victims: ['model.sent:1:kill'] },
@@ -206,23 +364,22 @@ const LEADS: Partial<Record<FaultPoint, CrashCase>> = {
   'park.after': { mode: 'manual', victims: ['ext.before:1:kill'] },
 }
 
+/** Here the run of the case is not held: there is another one, so that the victim is no idle process. */
+const ALONE: ReadonlySet<FaultPoint> = new Set(['claim.before', 'park.after', 'final.after'])
+
 /** The case that strikes at a place, and there for the n-th time. */
-export function caseAt(point: FaultPoint, action: 'kill' | 'stop', mode: ProviderMode = 'keyed', pass = 1): CrashCase {
+export function caseAt(
+  point: FaultPoint,
+  action: 'throw' | 'kill' | 'stop' | 'cut_before' | 'cut_after' | Held,
+  mode: ProviderMode = 'keyed',
+  pass = point === 'claim.before' && action === 'kill' ? 2 : 1,
+): CrashCase {
   const lead = LEADS[point] ?? { mode, victims: [] }
-  return { mode: lead.mode, victims: [...lead.victims, `${point}:${pass}:${action}`] }
-}
-
-export type Verdict = 'ok' | 'duplicate' | 'lost' | 'stuck'
-
-/**
- * What the promise says about a case: one effect where the provider has a key or can be asked; where it has neither, at
- * most one, and either the run knows of it or a person is asked.
- */
-export function judge({ mode, deadly }: CrashCase, result: CrashResult): Verdict {
-  if (result.stuck) return 'stuck'
-  if (result.effects > 1 || result.keys.length > 1) return 'duplicate'
-  if (deadly === 'read') return result.reason === 'attempts_exhausted' ? 'ok' : 'lost'
-  const asksPerson = result.reason === 'unknown_effect'
-  if (asksPerson) return mode === 'manual' || deadly ? 'ok' : 'lost'
-  return result.status === 'succeeded' && result.effects === 1 ? 'ok' : 'lost'
+  const held = action === 'restart' || action === 'term' || action === 'cancel' || action === 'cancel_kill'
+  return {
+    mode: lead.mode,
+    victims: [...lead.victims, `${point}:${pass}:${held ? 'hold' : action}`],
+    ...(held ? { held: action } : {}),
+    ...(action === 'kill' && ALONE.has(point) ? { companion: true } : {}),
+  }
 }

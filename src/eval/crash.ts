@@ -1,9 +1,10 @@
 /**
- * `npm run crash -- [--points all] [--db URL] [--json]`: real worker processes, killed, stopped and cut short at every
- * named place, on a real PostgreSQL; the log of the provider says what happened.
+ * `npm run crash -- [--points all|once|PLACE,PLACE] [--db URL] [--lanes N] [--json]`: real worker processes, killed,
+ * stopped, cut off and stopped politely at every named place, on a real PostgreSQL that is restarted under them; the log
+ * of the provider says what happened, and triggers in the database how.
  *
- * Without `--points all` each place is struck once. With it, every place × kill and stop × one and two workers × the
- * kinds of providers, and each troubled reply. Exit 1 when a case is not as promised, 9 without a PostgreSQL.
+ * `once`, the default, kills each place once. A list of places does everything that there is to do at these. `all` is the
+ * whole matrix. Restarts happen to a server of our own only. Exit 1 when a case is not as promised, 9 without PostgreSQL.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,62 +13,48 @@ import { parseArgs } from 'node:util'
 import { migrate } from '../db/migrate.ts'
 import { openMigrator, openPostgres } from '../db/postgres.ts'
 import { EXIT } from '../kernel/fault.ts'
-import { FAULT_POINTS } from '../kernel/faultpoint.ts'
-import { type ProviderMode, startEffectProvider, type Trouble } from '../testing/effect-provider.ts'
-import { type CrashCase, caseAt, judge, runCrashCase, type Verdict } from './crash-case.ts'
-
-const MODES: readonly ProviderMode[] = ['keyed', 'keyed_blind', 'state', 'manual']
-const TROUBLES: readonly Trouble['kind'][] = ['no_reply', 'status_500', 'slow']
-
-const name = ({ mode, victims, beside, trouble, deadly }: CrashCase): string =>
-  [mode, ...victims, beside ? 'beside another' : '', trouble?.kind ?? '', deadly ? `deadly ${deadly}` : '']
-    .filter(Boolean)
-    .join(' ')
-
-export function crashCases(all: boolean): readonly CrashCase[] {
-  const once = FAULT_POINTS.map((point) => caseAt(point, 'kill'))
-  if (!all) return once
-  const struck = MODES.flatMap((mode) =>
-    FAULT_POINTS.flatMap((point) =>
-      (['kill', 'stop'] as const).flatMap((action) => [
-        caseAt(point, action, mode),
-        { ...caseAt(point, action, mode), beside: true },
-      ]),
-    ),
-  )
-  // the effect comes second: results, steps and commits of the first are struck above
-  const second = MODES.flatMap((mode) =>
-    (
-      ['step.beforeIntent', 'step.afterIntent', 'result.before', 'result.after', 'model.end', 'claim.after'] as const
-    ).map((point) => caseAt(point, 'kill', mode, 2)),
-  )
-  const troubled = MODES.flatMap((mode) =>
-    TROUBLES.flatMap((kind): CrashCase[] => [
-      { mode, victims: [], trouble: { kind, ms: 300 } },
-      { mode, victims: ['ext.replied:1:kill'], trouble: { kind, ms: 300 } },
-    ]),
-  )
-  const poison: CrashCase[] = (['read', 'write'] as const).map((deadly) => ({
-    mode: 'keyed',
-    victims: ['', '', ''],
-    deadly,
-    attempts: 2,
-  }))
-  return [...once, ...struck, ...second, ...troubled, ...poison]
-}
+import { type FaultPoint, WORKER_POINTS } from '../kernel/faultpoint.ts'
+import { startEffectProvider } from '../testing/effect-provider.ts'
+import { callerTasks } from './crash-callers.ts'
+import { type CrashCase, type CrashGround, runCrashCase } from './crash-case.ts'
+import { lockTask } from './crash-folder.ts'
+import { judge, takeovers, verdicts } from './crash-judge.ts'
+import { loadTask, raceTask } from './crash-load.ts'
+import { killedOnce, type Matrix, matrixOf, nameOf, wholeMatrix } from './crash-matrix.ts'
+import { type Outcome, summary } from './crash-summary.ts'
+import { openWitness } from './crash-witness.ts'
+import { wave } from './wave.ts'
 
 interface Served {
   readonly url: string
+  restart?(): Promise<void>
   stop(): Promise<void>
 }
 
-/** The server of the suite, which is in the repository and not in the package. */
+/** Parts of the suite, which are in the repository and not in the package. */
+async function ofSuite<T>(file: string): Promise<T | null> {
+  return (await import(new URL(`../../test/setup/${file}`, import.meta.url).href).catch(() => null)) as T | null
+}
+
 async function ownServer(): Promise<Served | null> {
-  const file = new URL('../../test/setup/server.ts', import.meta.url).href
-  const found = (await import(file).catch(() => null)) as {
-    startPostgres(settings: Record<string, string>): Promise<Served | null>
-  } | null
-  return (await found?.startPostgres({ fsync: 'off' })) ?? null
+  const suite = await ofSuite<{ startOwnPostgres(settings: Record<string, string>): Promise<Served | null> }>(
+    'server.ts',
+  )
+  return (await suite?.startOwnPostgres({ fsync: 'off' })) ?? null
+}
+
+interface Wanted {
+  readonly matrix: Matrix
+  /** Callers, the load, the race and the embedded folder, too. */
+  readonly isWhole: boolean
+}
+
+function wantedOf(points: string): Wanted | null {
+  if (points === 'all') return { matrix: wholeMatrix(), isWhole: true }
+  if (points === 'once') return { matrix: { cases: killedOnce(WORKER_POINTS), restarts: [] }, isWhole: false }
+  const named = points.split(',') as FaultPoint[]
+  const known: readonly string[] = WORKER_POINTS
+  return named.every((one) => known.includes(one)) ? { matrix: matrixOf(named), isWhole: false } : null
 }
 
 export async function crash(argv: readonly string[], print: (line: string) => void): Promise<number> {
@@ -77,22 +64,25 @@ export async function crash(argv: readonly string[], print: (line: string) => vo
       points: { type: 'string', default: 'once' },
       db: { type: 'string' },
       json: { type: 'boolean', default: false },
-      lanes: { type: 'string', default: '3' },
+      lanes: { type: 'string', default: '5' },
     },
   })
-  const server: Served | null = values.db ? { url: values.db, stop: () => Promise.resolve() } : await ownServer()
-  if (!server) {
+  const wanted = wantedOf(values.points)
+  if (!wanted) {
+    print(`There is no such place; there are: all, once, ${WORKER_POINTS.join(', ')}.`)
+    return EXIT.usage
+  }
+  const needsOwn = values.db === undefined || wanted.matrix.restarts.length > 0
+  const own = needsOwn ? await ownServer() : null
+  const given: Served | null = values.db === undefined ? own : { url: values.db, stop: () => Promise.resolve() }
+  if (!given) {
     print('There is no PostgreSQL here: give one with --db URL.')
     return EXIT.unavailable
   }
   try {
-    return await crashOn(server.url, crashCases(values.points === 'all'), {
-      lanes: Number(values.lanes),
-      json: values.json,
-      print,
-    })
+    return await crashOn({ given, own }, wanted, { lanes: Number(values.lanes), json: values.json, print })
   } finally {
-    await server.stop()
+    await own?.stop()
   }
 }
 
@@ -102,43 +92,134 @@ interface How {
   readonly print: (line: string) => void
 }
 
-async function crashOn(url: string, cases: readonly CrashCase[], { lanes, json, print }: How): Promise<number> {
+async function crashOn(
+  { given, own }: { readonly given: Served; readonly own: Served | null },
+  { matrix, isWhole }: Wanted,
+  { lanes, json, print }: How,
+): Promise<number> {
   const started = performance.now()
+  const sources = await ofSuite<{ compiled(): { home: string; remove(): void } }>('compiled.ts')
+  const js = sources?.compiled() ?? null
+  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-crash-'))
+  const outcomes: Outcome[] = []
+  const note = (outcome: Outcome): void => {
+    outcomes.push(outcome)
+    if (outcome.trouble !== null) print(outcome.trouble)
+    if (outcomes.length % 50 === 0) print(`${outcomes.length} cases`)
+  }
+  const program = js ? { program: join(js.home, 'src/eval/crash-worker.js') } : {}
+  try {
+    const ground = await openCrashGround(given.url, folder, program)
+    try {
+      const tasks = [
+        ...(isWhole ? [lockTask(folder, js?.home ?? null), raceTask(ground), ...callerTasks(ground)] : []),
+        ...matrix.cases.map((one) => () => outcomeOf(ground, one)),
+      ]
+      await inLanes(tasks, lanes, note)
+    } finally {
+      await ground.close()
+    }
+    if (matrix.restarts.length > 0 && own?.restart)
+      await restarted({ url: own.url, restart: () => own.restart?.() ?? Promise.resolve() }, folder, program, {
+        cases: matrix.restarts,
+        isWhole,
+        note,
+      })
+    else if (matrix.restarts.length > 0)
+      print(`${matrix.restarts.length} cases are left out: there is no PostgreSQL here that may be restarted.`)
+  } finally {
+    js?.remove()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const { lines, report } = summary(outcomes, Math.round((performance.now() - started) / 100) / 10)
+  for (const line of lines) print(line)
+  if (json) print(JSON.stringify(report))
+  return report.duplicates + report.lost + report.stuck + report.broken === 0 ? EXIT.ok : EXIT.failure
+}
+
+/** As many cases as are held at their places when the database goes down under all of them. */
+const WAVE = 8
+
+async function restarted(
+  server: { readonly url: string; restart(): Promise<void> },
+  folder: string,
+  program: { readonly program?: string },
+  { cases, isWhole, note }: { cases: readonly CrashCase[]; isWhole: boolean; note: (outcome: Outcome) => void },
+): Promise<void> {
+  const ground = await openCrashGround(server.url, folder, program)
+  try {
+    for (let at = 0; at < cases.length; at += WAVE)
+      await wave(cases.slice(at, at + WAVE), server.restart, async (one, restart) =>
+        note(await outcomeOf({ ...ground, restart }, one)),
+      )
+    if (isWhole) note(await loadTask({ ...ground, restart: server.restart })())
+  } finally {
+    await ground.close()
+  }
+}
+
+async function inLanes(
+  tasks: readonly (() => Promise<Outcome>)[],
+  lanes: number,
+  note: (outcome: Outcome) => void,
+): Promise<void> {
+  const queue = [...tasks]
+  const lane = async (): Promise<void> => {
+    for (let next = queue.shift(); next; next = queue.shift()) note(await next())
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+}
+
+async function outcomeOf(ground: CrashGround, one: CrashCase): Promise<Outcome> {
+  const result = await runCrashCase(ground, one)
+  const verdict = judge(one, result)
+  const proves = verdicts(one, result)
+  const broken = [...proves].filter(([, holds]) => !holds).map(([n]) => n)
+  const isMet = one.victims.every((faults, at) => faults === '' || (result.met[at]?.length ?? 0) > 0)
+  const facts = `${result.status} ${result.reason}, ${result.effects} effects, ${result.keys.length} keys, ${result.evidence.run.attempts} attempts`
+  return {
+    verdict,
+    proves,
+    kills: result.kills,
+    strikes: result.met.flat(),
+    takeovers: one.held ? [] : takeovers(result),
+    trouble:
+      verdict === 'ok' && broken.length === 0 && isMet
+        ? null
+        : `${verdict}${isMet ? '' : ', and the place was not met'}: ${nameOf(one)} (${facts}; broken: ${broken.join(', ')})`,
+  }
+}
+
+interface OpenGround extends CrashGround {
+  close(): Promise<void>
+}
+
+let opened = 0
+
+/** A migrated database with its witness, and a provider. */
+async function openCrashGround(
+  url: string,
+  folder: string,
+  program: { readonly program?: string },
+): Promise<OpenGround> {
   const migrator = await openMigrator(url)
   await migrate(migrator)
   await migrator.close()
-  const folder = mkdtempSync(join(tmpdir(), 'plimsoll-crash-'))
+  opened += 1
+  const witness = await openWitness(url)
   const db = await openPostgres({ url, connections: 8 })
-  const provider = await startEffectProvider({ log: join(folder, 'effects.jsonl') })
-  const counts: Record<Verdict, number> = { ok: 0, duplicate: 0, lost: 0, stuck: 0 }
-  const killsByPoint: Record<string, number> = Object.fromEntries(FAULT_POINTS.map((point) => [point, 0]))
-  const queue = [...cases]
-  const lane = async (): Promise<void> => {
-    for (let one = queue.shift(); one; one = queue.shift()) {
-      const result = await runCrashCase({ db, url, provider, patienceMs: 60_000 }, one)
-      const verdict = judge(one, result)
-      counts[verdict] += 1
-      for (const point of result.met.flat()) killsByPoint[point] = (killsByPoint[point] ?? 0) + 1
-      if (verdict !== 'ok')
-        print(
-          `${verdict}: ${name(one)} (${result.status} ${result.reason}, ${result.effects} effects, ${result.keys.length} keys)`,
-        )
-    }
+  const provider = await startEffectProvider({ log: join(folder, `effects-${opened}.jsonl`) })
+  return {
+    db,
+    url,
+    provider,
+    witness,
+    ...program,
+    patienceMs: 60_000,
+    async close() {
+      await Promise.all([provider.stop(), db.close(), witness.close()])
+    },
   }
-  try {
-    await Promise.all(Array.from({ length: lanes }, lane))
-  } finally {
-    await provider.stop()
-    await db.close()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  const seconds = Math.round((performance.now() - started) / 100) / 10
-  const { duplicate: duplicates, lost, stuck } = counts
-  print(
-    `${cases.length} cases: ${counts.ok} as promised, ${duplicates} duplicates, ${lost} lost, ${stuck} stuck, in ${seconds} s`,
-  )
-  if (json) print(JSON.stringify({ cases: cases.length, duplicates, lost, stuck, killsByPoint, seconds }))
-  return duplicates + lost + stuck === 0 ? EXIT.ok : EXIT.failure
 }
 
 if (process.argv[1] !== undefined && import.meta.url === new URL(process.argv[1], 'file://').href)

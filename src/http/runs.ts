@@ -61,10 +61,12 @@ export function runRoutes(app: Hono<Env>, parts: Parts): void {
     const { actor } = c.get('caller')
     // a key of another's run is never claimed: first the run must be the caller's
     await reads.run(actor, run)
-    const done = await performOnce(c, parts, { sent, run }, async () => {
-      const canceled = await runtime.cancel(actor, run, actor.kind === 'operator' ? 'operator' : 'user', ifMatch(c))
-      const { done: actions } = await reads.run(actor, run)
-      const { version, status, cancel } = canceled
+    const done = await performOnce(c, parts, { sent, run }, async ({ taken }) => {
+      // a request that died after it had canceled is told so, and not that the run has ended before
+      const seen = taken ? await reads.run(actor, run) : null
+      if (seen === null || seen.cancel === null)
+        await runtime.cancel(actor, run, actor.kind === 'operator' ? 'operator' : 'user', ifMatch(c))
+      const { version, status, cancel, done: actions } = await reads.run(actor, run)
       return {
         status: 200,
         body: { id: run, version, status, cancel_cause: cancel, actions: actions.map(views.action) },

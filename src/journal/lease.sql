@@ -1,6 +1,9 @@
 -- name: claim
 select tenant as "tenant!", environment as "environment!", run as "run!", epoch as "epoch!" from plimsoll.claim(:worker::text, :agents::text[], :limit::int);
 
+-- name: abandon
+select plimsoll.abandon(:limit::int) as "taken!";
+
 -- name: reap
 select plimsoll.reap(:limit::int) as "taken!";
 

@@ -18,6 +18,18 @@ export const claim: Statement<ClaimParams, ClaimRow> = {
   params: ['worker', 'agents', 'limit'],
 }
 
+export interface AbandonParams {
+  readonly limit: number
+}
+export interface AbandonRow {
+  readonly taken: number
+}
+export const abandon: Statement<AbandonParams, AbandonRow> = {
+  name: 'lease_abandon_8b20b5b9',
+  text: `select plimsoll.abandon($1::int) as "taken"`,
+  params: ['limit'],
+}
+
 export interface ReapParams {
   readonly limit: number
 }

@@ -7,7 +7,7 @@
 import type { Db } from '../db/port.ts'
 import type { RunId, WorkerId } from '../kernel/ids.ts'
 import type { RunKey } from '../run/state.ts'
-import { claim, driven, enlist, forgetWorkers, reap, renew, retire } from './lease.sql.ts'
+import { abandon, claim, driven, enlist, forgetWorkers, reap, renew, retire } from './lease.sql.ts'
 
 declare const leaseBrand: unique symbol
 
@@ -26,6 +26,12 @@ export async function claimRuns(db: Db, worker: WorkerId, agents: readonly strin
 /** Puts runs of dead workers back into the queue. Returns how many. */
 export async function reapRuns(db: Db, limit: number): Promise<number> {
   const [row] = await db.call(reap, { limit })
+  return row?.taken ?? 0
+}
+
+/** Marks runs that nobody follows any more, where their agents say that this ends them. Returns how many. */
+export async function abandonRuns(db: Db, limit: number): Promise<number> {
+  const [row] = await db.call(abandon, { limit })
   return row?.taken ?? 0
 }
 

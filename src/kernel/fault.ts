@@ -136,6 +136,7 @@ export const FAULTS = {
   model_unclassified: row('unclassified', 'stop', 'operator', 502, EXIT.failure, 'The model provider failed in an unknown way.', 'Look at the restricted log.'),
   // ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────
   budget_exceeded: row('budget', 'stop', 'user', 429, EXIT.budget, 'The budget does not cover this.', 'Raise the budget or start a smaller run.'),
+  circuit_open: row('unavailable', 'replan', 'model', 503, EXIT.unavailable, 'The provider has failed several times in a row and is not asked for a while.', 'Choose another way, or try later.'),
   overloaded: row('overloaded', 'retry', 'user', 429, EXIT.unavailable, 'Too much is waiting already.', 'Repeat after the time in `Retry-After`.'),
   stream_limit: row('overloaded', 'retry', 'user', 503, EXIT.unavailable, 'This process holds as many open streams as it may.', 'Repeat after the time in `Retry-After`, or read the events as JSON.'),
   canceled: row('canceled', 'stop', 'user', 409, EXIT.interrupted, 'The run was canceled.', 'Start a new run.'),

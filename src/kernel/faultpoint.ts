@@ -1,8 +1,12 @@
 /**
  * Named places where a process may die. Outside tests each is a no-op; a test installs a hook that throws, stops or
- * kills at the n-th pass. A test walks this list, so a place that is passed nowhere fails the build.
+ * kills at the n-th pass. A test walks these lists, so a place that is passed nowhere fails the build.
+ *
+ * The messages of a step have no places of their own: they are in the commit of its answer or of its results.
  */
-export const FAULT_POINTS = [
+
+/** Of a worker, in the order of a run. */
+export const WORKER_POINTS = [
   'claim.before',
   'claim.after',
   'context.built',
@@ -20,6 +24,8 @@ export const FAULT_POINTS = [
   'preflight.before',
   'preflight.after',
   'ext.before',
+  // passed by the tools of tests: the provider has done it, and its reply has not been read
+  'ext.committedNoReply',
   'ext.replied',
   // COMMIT B
   'result.before',
@@ -32,10 +38,26 @@ export const FAULT_POINTS = [
   'park.after',
   'final.before',
   'final.after',
-  // an event goes out, and is marked as sent
-  'outbox.beforePublish',
-  'outbox.afterPublish',
+  // a commit is made, and nobody in this process has been told
+  'notify',
 ] as const
+
+/** Of the relay: an event goes out, and is marked as sent. */
+export const RELAY_POINTS = ['outbox.beforePublish', 'outbox.afterPublish'] as const
+
+/** Of a process that serves callers, around the one commit of a request. */
+export const CALLER_POINTS = [
+  'submit.before',
+  'submit.after',
+  'decide.before',
+  'decide.after',
+  'cancel.before',
+  'cancel.after',
+  'resolve.before',
+  'resolve.after',
+] as const
+
+export const FAULT_POINTS = [...WORKER_POINTS, ...RELAY_POINTS, ...CALLER_POINTS] as const
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
 /** Awaited by the loop at each place. */

@@ -6,6 +6,8 @@
  * K3  each attempt has its own buffer: late parts of a dropped attempt are counted and go nowhere (BR-037, BR-048)
  * N1  only transient failures and rate limits are repeated, only before any output, only while there is time
  */
+import type { Bulkhead } from '../kernel/bulkhead.shell.ts'
+import type { Showed } from '../kernel/circuit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
@@ -21,6 +23,8 @@ export interface AttemptOptions {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly random: Random
+  /** The places of this model; default: as many as are asked for. */
+  readonly bulkhead?: Bulkhead
   /** On `clock.now()`: nothing is waited for beyond it. */
   readonly deadlineMs: number
   /** Default 3. */
@@ -68,7 +72,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
   const dropped: DroppedAttempt[] = []
   const maxAttempts = options.maxAttempts ?? DEFAULT_ATTEMPTS
   for (let number = 1; ; number += 1) {
-    const one = await runOnce(options, number, late)
+    const one = await runInPlace(options, number, late)
     const report = { attempts: number, firstPartMs: one.firstPartMs, dropped, late }
     if (one.fault === null) return { ...report, answer: one.answer }
     dropped.push({ code: one.fault.code, usage: one.answer.usage })
@@ -99,6 +103,26 @@ interface Once {
   readonly answer: ModelAnswer
   readonly fault: Fault | null
   readonly firstPartMs: number | null
+}
+
+/** One request in one place. A model that is not asked was not used. */
+async function runInPlace(options: AttemptOptions, number: number, late: { parts: number }): Promise<Once> {
+  if (!options.bulkhead || options.signal.aborted) return runOnce(options, number, late)
+  try {
+    const place = await options.bulkhead.enter(options.signal)
+    const one = await runOnce(options, number, late)
+    place.leave(showedBy(one))
+    return one
+  } catch (error) {
+    const fault = options.signal.aborted ? abortFault(options.signal) : asFault(error, options)
+    return { answer: close(openAnswer(), { aborted: true }), fault, firstPartMs: null }
+  }
+}
+
+function showedBy({ fault }: Once): Showed {
+  if (fault === null) return 'answered'
+  if (fault.code === 'model_transient') return 'failed'
+  return isModelFault(fault.code) ? 'answered' : 'nothing'
 }
 
 /** Why an attempt was left: by its own end, by what it threw, or by us. */

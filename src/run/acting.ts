@@ -2,6 +2,7 @@
 import type { Sealer } from '../db/seal.ts'
 import type { EffectStore } from '../journal/effect.store.ts'
 import type { Lease } from '../journal/lease.store.ts'
+import type { Bulkheads } from '../kernel/bulkhead.shell.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids } from '../kernel/ids.ts'
@@ -29,6 +30,7 @@ export interface Acting {
   readonly rates: RateStore
   readonly sealer: Sealer
   readonly clock: Clock
+  readonly bulkheads: Bulkheads
   /** The way out of tools. */
   readonly egress: Egress
   readonly ids: Ids
@@ -39,6 +41,8 @@ export interface Acting {
   readonly services?: ToolServices
   /** Until when the worker may believe in its lease, on the monotonic clock; it is earlier than the database's end. */
   readonly leaseUntil: () => number
+  /** Told right before a request to the model can leave: from here on its money may be spent. */
+  readonly asking: () => void
   /** A piece of an answer, for streams. */
   readonly delta: (run: Run, attempt: number, part: ModelPart) => void
 }

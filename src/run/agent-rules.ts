@@ -11,6 +11,10 @@ const MOST_SECONDS = 30 * 24 * 3600
 /** In micro-cents still a safe integer, with room for sums. */
 const MOST_CENTS = 1e9
 
+/** A reconnect takes seconds; after an hour nobody comes back to an answer in progress. */
+const SHORTEST_ABSENCE_MS = 1_000
+const LONGEST_ABSENCE_MS = 3_600_000
+
 const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   model: true,
   instructions: true,
@@ -19,7 +23,10 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   onMessage: true,
   onReject: true,
   final: true,
+  degrade: true,
+  onDisconnect: true,
   attempts: true,
+  modelSeconds: true,
 }
 const BUDGET_LINES: Readonly<Record<keyof BudgetSpec, true>> = {
   steps: true,
@@ -36,6 +43,14 @@ const isBetween = (value: unknown, above: number, most: number): boolean =>
 const oneOf = (value: unknown, ...values: readonly string[]): boolean =>
   value === undefined || values.includes(value as string)
 
+const isText = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '' && value.length <= 4_000
+const isAbsence = (value: AgentSpec['onDisconnect']): boolean =>
+  value === undefined ||
+  value === 'detach' ||
+  (typeof value === 'object' &&
+    isWhole((value as { cancelAfterMs?: unknown } | null)?.cancelAfterMs, SHORTEST_ABSENCE_MS) &&
+    value.cancelAfterMs <= LONGEST_ABSENCE_MS)
+
 /** Everything that is wrong with an agent. JavaScript has no compiler, so the lines are looked at too. */
 export function agentProblems(name: string, spec: AgentSpec): readonly Problem[] {
   const unknown = [...unknownLines(spec, LINES, ''), ...unknownLines(spec.budget, BUDGET_LINES, '/budget')]
@@ -44,16 +59,19 @@ export function agentProblems(name: string, spec: AgentSpec): readonly Problem[]
 }
 
 function unknownLines(given: object | undefined, lines: object, path: string): Problem[] {
-  return Object.keys(given ?? {})
-    .filter((line) => !Object.hasOwn(lines, line))
-    .map((line) =>
-      problem(
-        'line_unknown',
-        `${path}/${line}`,
-        'There is no such line.',
-        `remove \`${line}\` or correct its spelling.`,
-      ),
-    )
+  return (
+    Object.keys(given ?? {})
+      // `fallback` has a sentence of its own
+      .filter((line) => !Object.hasOwn(lines, line) && line !== 'fallback')
+      .map((line) =>
+        problem(
+          'line_unknown',
+          `${path}/${line}`,
+          'There is no such line.',
+          `remove \`${line}\` or correct its spelling.`,
+        ),
+      )
+  )
 }
 
 // biome-ignore format: a table is read by its rows
@@ -63,6 +81,10 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [s.tools !== undefined && !Array.isArray(s.tools), 'tools_illegal', '/tools', 'The tools are a list of contracts.', '`tools: [refund]`.'],
   [!oneOf(s.onMessage, 'queue', 'replace', 'reject'), 'on_message_illegal', '/onMessage', 'What a new message does is one of three.', "`onMessage: 'queue'`, `'replace'` or `'reject'`."],
   [!oneOf(s.onReject, 'observe', 'end'), 'on_reject_illegal', '/onReject', 'What a rejection does is one of two.', "`onReject: 'observe'` or `'end'`."],
+  ['fallback' in s, 'fallback_without_gate', '/fallback', "A fallback model must have passed the agent's evaluation, and there is no such gate yet.", "remove `fallback`; `degrade: { handOver: '…' }` is there."],
+  [s.degrade !== undefined && !isText((s.degrade as { handOver?: unknown } | null)?.handOver), 'degrade_illegal', '/degrade', 'What is said when the model is away is a text of 1 to 4000 characters.', "`degrade: { handOver: 'A colleague will answer you.' }`."],
+  [!isAbsence(s.onDisconnect), 'on_disconnect_illegal', '/onDisconnect', 'A run goes on without its reader, or ends 1 second to 1 hour after he left.', "`onDisconnect: 'detach'` or `{ cancelAfterMs: 30_000 }`."],
+  [s.modelSeconds !== undefined && !isBetween(s.modelSeconds, 0, MOST_SECONDS), 'model_seconds_illegal', '/modelSeconds', 'The time of a model call is not a number of seconds, above 0 and at most 30 days.', '`modelSeconds: 300`.'],
   [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
 ]
 

@@ -25,6 +25,18 @@ export interface AgentSpec {
   readonly onReject?: 'observe' | 'end'
   /** A JSON Schema, or a Standard Schema, that the final answer must match as JSON. */
   readonly final?: CompiledSchema
+  /**
+   * What the agent does when its model cannot be reached; default: the run fails as `model_unavailable`. With `handOver`
+   * it ends as `handed_over`, with this text as the answer. Nothing is permitted, skipped or merged for it (N3).
+   */
+  readonly degrade?: { readonly handOver: string }
+  /**
+   * What happens to a run when nobody follows its stream any more; default `detach`: it goes on. `cancelAfterMs`: it is
+   * canceled as `disconnected` when nobody has followed it for so long, counted from the last who did (K2).
+   */
+  readonly onDisconnect?: 'detach' | { readonly cancelAfterMs: number }
+  /** How long one model call may take, its repeats included; default 300. A worker that takes longer is taken for hung. */
+  readonly modelSeconds?: number
   /** How many workers may try a run without progress before it ends; default 5. */
   readonly attempts?: number
 }

@@ -25,8 +25,14 @@ export interface Agent {
   readonly tools: Registry
   readonly limits: Limits
   readonly seconds: number
+  /** The longest time of a model call, its repeats included. */
+  readonly modelMs: number
+  /** The longest that a worker may take from one commit of a run to the next (L8). */
+  readonly progressMs: number
   readonly rules: Rules
   readonly onMessage: 'queue' | 'replace' | 'reject'
+  /** Null: a run goes on when nobody follows it. */
+  readonly cancelAfterMs: number | null
   readonly final: CompiledSchema | null
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
@@ -53,17 +59,24 @@ function load(name: string, spec: AgentSpec): Agent {
     contextTokens: spec.model.contextTokens,
     price: spec.model.price ?? UNKNOWN_PRICE,
     onReject: spec.onReject ?? 'observe',
+    handOver: spec.degrade?.handOver ?? null,
   }
+  const cancelAfterMs = typeof spec.onDisconnect === 'object' ? spec.onDisconnect.cancelAfterMs : null
   const onMessage = spec.onMessage ?? 'queue'
+  const { seconds } = spec.budget
+  const modelSeconds = spec.modelSeconds ?? MODEL_SECONDS
   const described: Json = {
     name,
     model: spec.model.id,
     instructions,
     tools: tools.contracts.map((t) => ({ name: t.name, version: t.version, hash: t.hash })),
     limits: { ...limits },
-    seconds: spec.budget.seconds,
+    seconds,
+    modelSeconds,
     onMessage,
     onReject: rules.onReject,
+    handOver: rules.handOver,
+    cancelAfterMs,
     final: spec.final?.schema ?? null,
   }
   return Object.freeze({
@@ -73,9 +86,12 @@ function load(name: string, spec: AgentSpec): Agent {
     instructions,
     tools,
     limits: Object.freeze(limits),
-    seconds: spec.budget.seconds,
+    seconds,
+    modelMs: Math.round(modelSeconds * 1000),
+    progressMs: progressMs({ seconds, modelSeconds, calls: limits.toolCalls }, tools),
     rules: Object.freeze(rules),
     onMessage,
+    cancelAfterMs,
     final: spec.final ?? null,
     fixedTokens:
       tokensOf(instructions) +
@@ -84,6 +100,20 @@ function load(name: string, spec: AgentSpec): Agent {
         0,
       ),
   })
+}
+
+/** Reasoning models think for minutes; none is known to think longer and to come back. */
+const MODEL_SECONDS = 300
+/** For commits, a pause of the process, a database that comes back; longer than a request may be on its way. */
+const MARGIN_MS = 30_000
+/** A call asks who may, what is planned and what has changed before it does anything: each takes the time of its tool. */
+const WAITS_OF_CALL = 3
+
+/** The longest wait that is legal: a model call, or all calls of a step one after the other; the run's own time ends both. */
+function progressMs(most: { seconds: number; modelSeconds: number; calls: number }, tools: Registry): number {
+  const toolMs = Math.max(0, ...tools.contracts.map((t) => t.timeoutMs * t.attempts))
+  const waitMs = Math.max(most.modelSeconds * 1000, most.calls * WAITS_OF_CALL * toolMs)
+  return Math.round(Math.min(most.seconds * 1000, waitMs) + toolMs + MARGIN_MS)
 }
 
 /**
@@ -99,8 +129,11 @@ export const unknownAgent = (name: string): Agent =>
     tools: registry([]),
     limits: { steps: 0, toolCalls: 0, tokens: 0, cost: 0, attempts: 0 },
     seconds: 0,
-    rules: { maxOutputTokens: 0, contextTokens: 0, price: UNKNOWN_PRICE, onReject: 'observe' },
+    modelMs: 0,
+    progressMs: MARGIN_MS,
+    rules: { maxOutputTokens: 0, contextTokens: 0, price: UNKNOWN_PRICE, onReject: 'observe', handOver: null },
     onMessage: 'queue',
+    cancelAfterMs: null,
     final: null,
     fixedTokens: 0,
   })

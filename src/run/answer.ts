@@ -76,6 +76,9 @@ export function absorbFailure(run: Run, report: Failed): Moved {
     : { inputTokens: 0, outputTokens: 0, cost: 0, known: true }
   const spent = plus(last, report.dropped)
   const reason = run.cancel ? END_OF_CANCEL[run.cancel] : report.reason
+  const { handOver } = run.rules
+  if (handOver !== null && reason === 'model_unavailable' && report.partial === '')
+    return endWithText(run, { spent, text: handOver, tokens: tokensOf(handOver), reason: 'handed_over', kind: 'final' })
   return endWithText(run, { spent, text: report.partial, tokens, reason, kind: 'retryable_error' })
 }
 
@@ -93,7 +96,7 @@ function endWithText(run: Run, ending: Ending): Moved {
     text: ending.text,
     calls: [],
     reasoning: null,
-    partial: ending.reason !== 'completed',
+    partial: ending.reason !== 'completed' && ending.reason !== 'handed_over',
     tokens: ending.tokens,
   }
   const messages = ending.text === '' ? [] : [assistantMessage(stepped, said)]

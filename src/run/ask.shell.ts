@@ -13,6 +13,9 @@ import { propose } from './propose.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
 
+/** Of one model in one process: what one worker drives at once, several times over. */
+const MODEL_PLACES = 64
+
 export async function askModel(parts: ActParts, work: Work, reservation: Reservation): Promise<Report> {
   const { agent } = parts
   const { run, signal } = work
@@ -23,15 +26,18 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
     maxOutputTokens: reservation.maxOutputTokens,
   })
   await parts.fault('context.built')
+  throwIfHandedBack(signal)
+  parts.asking()
   let sent = false
   const result = await attempt({
     model: agent.model,
+    bulkhead: parts.bulkheads.of(`model/${agent.model.id}`, MODEL_PLACES),
     fault: parts.fault,
     request,
     signal,
     clock: parts.clock,
     random: parts.random,
-    deadlineMs: parts.clock.now() + work.leftMs,
+    deadlineMs: parts.clock.now() + Math.min(work.leftMs, agent.modelMs),
     mayRepeat: (dropped) => coversAnother(run, dropped),
     onPart: (number, part) => {
       sent = true
@@ -44,7 +50,7 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   return reportOf(parts, work, result, sent)
 }
 
-function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptResult, sent: boolean): Report {
+function reportOf({ agent }: ActParts, { run, signal, leftMs }: Work, result: AttemptResult, sent: boolean): Report {
   if ('answer' in result) {
     const { answer } = result
     const calls = answer.kind === 'calls' ? propose(run, agent, answer.calls) : []
@@ -57,7 +63,8 @@ function reportOf({ agent }: ActParts, { run, signal }: Work, result: AttemptRes
   const { text: partial, usage } = result.partial
   return {
     kind: 'model_failed',
-    reason: endOf(code),
+    // the model was too slow, and the run has time left
+    reason: code === 'budget_exceeded' && leftMs > agent.modelMs ? 'model_unavailable' : endOf(code),
     usage,
     partial,
     sent: sent || signal.aborted || wasCharged(code),

@@ -1,4 +1,5 @@
 /** Reads, which run beside one another, and plans, which ask before anything is done. */
+import type { Showed } from '../kernel/circuit.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { callAuthorize, type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
@@ -6,6 +7,7 @@ import type { CallContext, Contract, ToolOutcome } from '../tool/contract.ts'
 import { envelope } from '../tool/outcome.ts'
 import { NO_SERVICES } from '../tool/services.ts'
 import type { ActParts, Work } from './acting.ts'
+import { admitted, showedByRead } from './admit.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { inTime } from './intime.shell.ts'
 import type { PlannedCall, Report, Settlement, Waiting } from './report.ts'
@@ -44,11 +46,19 @@ async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<type
   const place = placeOf(work, call)
   const services = await servicesFor(parts, place, contract)
   if (!services) return refused('credential_missing')
-  const limited = await rateLimited(parts, work, contract)
-  if (limited) return limited
-  const options = { ...limitsOf(parts, work), random: parts.random, services }
-  const read = await callRead(contract, inputOf(call), contextOf(work, call), options)
-  return 'later' in read ? read : recorded(parts, place, services.keeper, read)
+  const seat = await admitted(parts, work.signal, contract)
+  if ('ok' in seat) return seat
+  let showed: Showed = 'nothing'
+  try {
+    const limited = await rateLimited(parts, work, contract)
+    if (limited) return limited
+    const options = { ...limitsOf(parts, work), random: parts.random, services }
+    const read = await callRead(contract, inputOf(call), contextOf(work, call), options)
+    showed = 'later' in read ? 'answered' : showedByRead(read)
+    return 'later' in read ? read : await recorded(parts, place, services.keeper, read)
+  } finally {
+    seat.leave(showed)
+  }
 }
 
 /** One start is counted, or nothing starts. Tools without a rate ask nobody. */

@@ -6,6 +6,7 @@
 import type { Sealer } from '../db/seal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { ConfirmationId, Ids, RunId } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import type { ConfirmationStore, Decided, Decision } from '../gate/confirmation.store.ts'
@@ -32,6 +33,7 @@ export interface Deciding {
   readonly egress: Egress
   readonly agents: ReadonlyMap<string, Agent>
   readonly services?: ToolServices
+  readonly fault: FaultHook
 }
 
 export interface DecideRequest {
@@ -58,6 +60,7 @@ export async function decideConfirmation(
     throw new Fault('permission_denied', 'Only an end user decides a confirmation, with a token of his own.')
   if (!seen.confirmers.includes(actor.user)) throw new Fault('permission_denied')
   if (request.approve && seen.status === 'pending') await checkResource(parts, scope, seen)
+  await parts.fault('decide.before')
   const decided = await decideOnce(parts, actor, seen, {
     run: seen.run,
     confirmation: seen.id,
@@ -69,6 +72,7 @@ export async function decideConfirmation(
     audit: parts.ids.next('aud'),
     reason: request.reason,
   })
+  await parts.fault('decide.after')
   if (decided.outcome !== 'decided') throw faultOf(decided)
   const now = await parts.confirmations.get(scope, request.confirmation).catch(() => null)
   return now ?? { ...seen, status: request.approve ? 'approved' : 'rejected' }
@@ -169,11 +173,13 @@ export async function cancelRun(
     if (unheard !== null) throw unheard
     const moved = step(found.run, { kind: 'cancel_requested', cause })
     if ('refused' in moved) throw new Fault('refused_transition')
+    await parts.fault('cancel.before')
     try {
       const applied =
         found.run.status === 'running'
           ? await parts.runs.markCanceled(scope, found.run, cause)
           : await parts.runs.commitIdle(scope, found.run, moved)
+      await parts.fault('cancel.after')
       if (applied.applied) return { ...moved.run, version: applied.version }
       if (version !== null) throw new Fault('precondition_failed')
     } catch (error) {
@@ -186,6 +192,10 @@ export async function cancelRun(
 
 export type Reporter = (run: Run, agent: Agent) => Report | null
 
+/**
+ * Moves a run that nobody drives. What is recorded with `audit` by the same person in the same words is not refused but
+ * done: the answer to it was lost.
+ */
 export async function moveIdle(
   parts: Deciding,
   scope: Scope,
@@ -198,9 +208,19 @@ export async function moveIdle(
     if (!found) throw new Fault('not_found')
     const made = report(found.run, found.agent)
     const moved = made && step(found.run, made)
-    if (!moved || 'refused' in moved) throw new Fault('refused_transition')
-    const applied = await parts.runs.commitIdle(scope, found.run, moved, audit)
-    if (applied.applied) return { ...moved.run, version: applied.version }
+    if (!moved || 'refused' in moved) {
+      if (audit && (await parts.runs.isAudited(scope, run, audit))) return found.run
+      throw new Fault('refused_transition')
+    }
+    if (audit) await parts.fault('resolve.before')
+    try {
+      const applied = await parts.runs.commitIdle(scope, found.run, moved, audit)
+      if (audit) await parts.fault('resolve.after')
+      if (applied.applied) return { ...moved.run, version: applied.version }
+    } catch (error) {
+      // the rows say whether it was stored
+      if (!isUnreachable(error)) throw error
+    }
   }
   throw new Fault('conflict')
 }

@@ -5,6 +5,7 @@
  * J4  a broken commit is asked for by its key first; never a new key; what nobody can tell waits for a person
  * J6  the statement that marks the start checks lease, epoch, status and cancel mark
  */
+import type { Place } from '../kernel/bulkhead.shell.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import { permitFor } from '../gate/decide.ts'
 import type { Started } from '../journal/effect.store.ts'
@@ -13,6 +14,7 @@ import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { CallServices } from '../tool/services.ts'
 import type { Waiting } from './report.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
+import { admitted, showedByCommit } from './admit.shell.ts'
 import { allowed, contextOf, inputOf, limitsOf, placeOf, rateLimited, withinRun } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
@@ -52,6 +54,23 @@ export async function startEffect(
   const limited = again ? null : await rateLimited(parts, work, contract)
   if (limited) return settled(work.run, call, limited)
 
+  // what has started is asked for and sent again whoever is down: somebody has to find out
+  const place = again ? null : await admitted(parts, work.signal, contract)
+  if (place && 'ok' in place) return settled(work.run, call, place)
+  try {
+    return await startIn(parts, work, call, { again, contract, services, place })
+  } finally {
+    place?.leave('nothing')
+  }
+}
+
+interface Starting extends Prepared {
+  readonly again: boolean
+  readonly place: Place | null
+}
+
+async function startIn(parts: ActParts, work: Work, call: Call, how: Starting): Promise<Acted> {
+  const { again, contract } = how
   const asked = parts.clock.monotonic()
   const started = await start(parts, work, call, again)
   if (started.outcome === 'lease_lost') throw new Fault('lease_lost')
@@ -62,7 +81,7 @@ export async function startEffect(
   await parts.fault('preflight.after')
   const begun = { ...work, run: startedRun(work.run, call, started.version) }
   return (
-    (await perform(parts, begun, call, { contract, services, asked })) ??
+    (await perform(parts, begun, call, { ...how, asked })) ??
     startEffect(parts, begun, callOf(begun.run, call), { again: true })
   )
 }
@@ -116,7 +135,7 @@ async function perform(
   parts: ActParts,
   work: Work,
   call: Call,
-  { contract, services, asked }: Prepared & { readonly asked: number },
+  { contract, services, asked, place }: Starting & { readonly asked: number },
 ): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
@@ -126,6 +145,7 @@ async function perform(
   const permit = permitFor(work.run, { ...call, status: 'started' })
   const cx = { ...contextOf(work, call), signal: work.patient }
   const outcome = await callCommit(contract, permit, cx, { ...limitsOf(parts, work), services })
+  place?.leave(showedByCommit(outcome))
   await parts.fault('ext.replied')
   if (outcome.kind === 'later') return waits(work, call, outcome.later)
   if (outcome.kind === 'unknown') return 'reload'

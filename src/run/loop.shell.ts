@@ -23,7 +23,7 @@ import { readSnapshot, type Snapshot, type TranscriptMessage } from './snapshot.
 import type { Run } from './state.ts'
 import type { Moved } from './writes.ts'
 
-export interface Driving extends Acting {
+export interface Driving extends Omit<Acting, 'asking'> {
   readonly agents: ReadonlyMap<string, Agent>
   readonly fault: FaultHook
   /** Told before each commit: whether the run rests after it. It asks for nothing more then, so another may have its place. */
@@ -53,12 +53,12 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
     while (state) {
       throwIfHandedBack(signals.signal)
       const { run } = state
-      const acting: ActParts = { ...parts, agent: state.agent }
+      const asking = (): void => void Object.assign(memory, { commits: run.commits, lost: true })
+      const acting: ActParts = { ...parts, asking, agent: state.agent }
       const leftMs = state.deadlineAt - parts.clock.monotonic()
       const work: Work = { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) }
       const action = next(run, leftMs)
       if (action.do === 'rest') return
-      if (action.do === 'call_model') Object.assign(memory, { commits: run.commits, lost: true })
       const isAhead = action.do === 'run_reads' && ahead?.step === run.step
       // what has begun is not left alone, also when its time is over and nobody asks for it any more
       if (ahead && !isAhead) await ahead.report.catch(() => {})
@@ -120,6 +120,7 @@ async function commit(
     if (applied.applied) {
       await parts.fault(points.after)
       const run: Run = { ...moved.run, version: applied.version, commits: state.run.commits + 1 }
+      await parts.fault('notify')
       parts.committed(run)
       return { ...state, run, transcript: extended(state.transcript, moved) }
     }
@@ -139,6 +140,14 @@ function extended(transcript: readonly TranscriptMessage[], moved: Moved): reado
     (m): TranscriptMessage => ({ body: m.body, tokens: m.tokens, partial: m.partial }),
   )
   return said.length > 0 ? [...transcript, ...said] : transcript
+}
+
+/** Puts a run back into the queue because its worker stops: no loss, so no attempt is counted (P6). */
+export async function handBack(parts: Driving, lease: Lease, memory: Memory): Promise<void> {
+  const state = await read(parts, lease)
+  if (!state) return
+  const asked = memory.lost && memory.commits === state.run.commits
+  await commit(parts, lease, state, { report: { kind: 'handed_back', asked }, ahead: null, memory })
 }
 
 /**

@@ -393,6 +393,35 @@ describe('running: the end', () => {
     expect(after(aStep([aCall(0)]), { kind: 'lease_lost' })).toMatchObject({ attempts: 1, lost: false })
   })
 
+  it('P6 a polite hand-back counts no attempt; what was surely not asked is not billed, and what may have been is', () => {
+    const fresh = aRun()
+    const unasked = moved(fresh, { kind: 'handed_back', asked: false })
+    expect(unasked.run).toMatchObject({
+      status: 'queued',
+      attempts: 0,
+      used: fresh.used,
+      reserved: { tokens: 0, cost: 0 },
+    })
+    expect(unasked.writes.ledger).toMatchObject({ inputTokens: 0, outputTokens: 0, cost: 0, released: fresh.reserved })
+    expect(unasked.writes.events).toEqual([])
+    const asked = moved(fresh, { kind: 'handed_back', asked: true })
+    expect(asked.run).toMatchObject({
+      attempts: 0,
+      used: { tokens: 1_100, cost: 5_300 },
+      reserved: { tokens: 0, cost: 0 },
+    })
+    expect(asked.writes.ledger).toMatchObject({ known: false, released: fresh.reserved })
+    expect(asked.writes.events.map((e) => e.type)).toEqual(['attempt_lost'])
+    // an earlier worker was lost, and nobody has billed its call yet
+    expect(moved(aRun({ attempts: 1, lost: true }), { kind: 'handed_back', asked: false }).run.used.tokens).toBe(1_100)
+    // in the middle of a step no money is held, and its calls stay what they are
+    const open = aStep([aCall(0), anEffect(1, { status: 'started', attempt: 1 })])
+    expect(moved(open, { kind: 'handed_back', asked: false })).toMatchObject({
+      run: { status: 'queued', calls: open.calls },
+      writes: { ledger: null },
+    })
+  })
+
   it.each<[Report, Run]>([
     [{ kind: 'claimed' }, aRun()],
     [{ kind: 'unknown_resolved', position: 0, outcome: ok() }, aStep([unknown()])],
@@ -411,6 +440,7 @@ describe('running: the end', () => {
       { kind: 'probe_later', ms: 1 },
       { kind: 'parked' },
       { kind: 'lease_lost' },
+      { kind: 'handed_back', asked: false },
       { kind: 'ended', reason: 'deadline' },
     ]
     for (const report of reports)

@@ -15,7 +15,7 @@ import { lieDown, park } from './park.ts'
 import type { Report } from './report.ts'
 import { absorbSettlements } from './settle.ts'
 import { absorbUnknown, leaveUnknown, resolveUnknown, retryUnknown } from './unknown.ts'
-import { absorbReservation } from './spend.ts'
+import { absorbHandBack, absorbReservation } from './spend.ts'
 import { END_OF_CANCEL, END_REASONS, type EndReason } from './reasons.ts'
 import { isFinal, isOpenEffect, type Run } from './state.ts'
 import { type Moved, NOTHING, type NewEvent } from './writes.ts'
@@ -106,6 +106,8 @@ function moveRunning(run: Run, report: Report): Moved | null {
         run: { ...run, status: 'queued', attempts: run.attempts + 1, lost: run.calls.length === 0 },
         writes: NOTHING,
       }
+    case 'handed_back':
+      return absorbHandBack(run, report.asked)
     case 'ended':
       return mayEnd(run, report.reason) ? endRun(run, report.reason, NOTHING) : null
     case 'claimed':

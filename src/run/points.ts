@@ -22,6 +22,7 @@ function placeOf(report: Report, run: Run): Place {
     case 'reserved':
       return 'ledger'
     case 'parked':
+    case 'handed_back':
     case 'effect_unknown':
     case 'probe_later':
       return 'park'

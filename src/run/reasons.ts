@@ -11,7 +11,7 @@ const end = (status: FinalStatus, sentence: string): { readonly status: FinalSta
 
 export const END_REASONS = {
   completed: end('succeeded', 'The model finished with a valid answer.'),
-  handed_over: end('succeeded', 'A tool handed the conversation to a person.'),
+  handed_over: end('succeeded', 'A tool, or the agent while its model was away, handed the conversation to a person.'),
   insufficient_context: end('succeeded', 'The agent says that it does not know enough.'),
   step_limit: end('failed', 'The budget of model calls is used up.'),
   tool_call_limit: end('failed', 'The budget of tool calls is used up.'),

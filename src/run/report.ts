@@ -67,6 +67,8 @@ export type Report =
   | { readonly kind: 'unknown_left'; readonly position: number }
   | { readonly kind: 'cancel_requested'; readonly cause: CancelCause }
   | { readonly kind: 'lease_lost' }
+  /** The worker stops politely. `asked`: a request to the model may have left, and nobody heard its end. */
+  | { readonly kind: 'handed_back'; readonly asked: boolean }
   | { readonly kind: 'ended'; readonly reason: EndReason }
 
 export interface Waiting {

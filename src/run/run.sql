@@ -14,6 +14,9 @@ from plimsoll.submit(:submissions::jsonb, :keys::text[]);
 -- name: tell
 select n as "n!", outcome as "outcome!", waiters as "waiters!" from plimsoll.tell(:told::jsonb, :keys::text[]);
 
+-- name: attend
+select plimsoll.attend(:tenant::text, :environment::text, :run::text, :ms::int8) as "followed!";
+
 -- name: before
 -- what a submission must know: the conversation, its active runs, and how long its transcript is
 select s.version, s.generation, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed!",
@@ -30,3 +33,8 @@ from plimsoll.session s where s.tenant_id = :tenant::text and s.id = :session::t
 
 -- name: openSession
 select n as "n!" from plimsoll.open_session(:sessions::jsonb, :keys::text[]);
+
+-- name: audited
+-- whether a person has said exactly this before
+select exists (select from plimsoll.audit a where a.tenant_id = :tenant::text and a.run_id = :run::text and a.action = :action::text
+  and a.target = :target::text and a.actor = :actor::text and a.outcome = :outcome::text) as "found!";

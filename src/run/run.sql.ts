@@ -76,6 +76,21 @@ export const tell: Statement<TellParams, TellRow> = {
   params: ['told', 'keys'],
 }
 
+export interface AttendParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly run: string
+  readonly ms: number
+}
+export interface AttendRow {
+  readonly followed: number
+}
+export const attend: Statement<AttendParams, AttendRow> = {
+  name: 'run_attend_f3685f73',
+  text: `select plimsoll.attend($1::text, $2::text, $3::text, $4::int8) as "followed"`,
+  params: ['tenant', 'environment', 'run', 'ms'],
+}
+
 export interface BeforeParams {
   readonly tenant: string
   readonly session: string
@@ -120,4 +135,25 @@ export const openSession: Statement<OpenSessionParams, OpenSessionRow> = {
   name: 'run_openSession_3c37e1f2',
   text: `select n as "n" from plimsoll.open_session($1::jsonb, $2::text[])`,
   params: ['sessions', 'keys'],
+}
+
+export interface AuditedParams {
+  readonly tenant: string
+  readonly run: string
+  readonly action: string
+  readonly target: string
+  readonly actor: string
+  readonly outcome: string
+}
+export interface AuditedRow {
+  readonly found: boolean
+}
+/**
+ * whether a person has said exactly this before
+ */
+export const audited: Statement<AuditedParams, AuditedRow> = {
+  name: 'run_audited_7f0c7f32',
+  text: `select exists (select from plimsoll.audit a where a.tenant_id = $1::text and a.run_id = $2::text and a.action = $3::text
+  and a.target = $4::text and a.actor = $5::text and a.outcome = $6::text) as "found"`,
+  params: ['tenant', 'run', 'action', 'target', 'actor', 'outcome'],
 }

@@ -8,7 +8,7 @@ import type { Json } from '../kernel/json.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
 import { encodeStep, keyOf, sealWith, signalKey } from './encode.ts'
-import { before, cancel, load, openSession, step, submit, tell } from './run.sql.ts'
+import { attend, audited, before, cancel, load, openSession, step, submit, tell } from './run.sql.ts'
 import type { SnapshotRows } from './snapshot.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Run, RunKey, Status, Phase } from './state.ts'
@@ -42,10 +42,14 @@ export interface RunStore {
   commit(lease: Lease, run: Run, moved: Moved): Promise<Applied>
   /** A commit on a run that nobody drives: a decision of a person, or a cancellation. */
   commitIdle(scope: Scope, run: Run, moved: Moved, audit?: AuditEntry): Promise<Applied>
+  /** Whether this person has said the same before, and it is recorded. */
+  isAudited(scope: Scope, run: string, entry: AuditEntry): Promise<boolean>
   load(key: RunKey): Promise<SnapshotRows | null>
   markCanceled(scope: Scope, run: Run, cause: CancelCause): Promise<Applied>
   /** Tells the runs that wait for a signal. `told_otherwise`: something else was told under this name before. */
   tell(scope: Scope, signal: string, body: Json): Promise<'told' | 'told_otherwise'>
+  /** Says that somebody follows the run for so long. False when it has ended. */
+  attend(scope: Scope, run: string, ms: number): Promise<boolean>
   submit(scope: Scope, submission: Submission): Promise<Submitted>
   before(scope: Scope, session: string): Promise<SessionBefore | null>
   /** False when the id is taken. */
@@ -120,6 +124,11 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       const [row] = await db.call(load, { tenant: key.tenant, environment: key.environment, run: key.run })
       return (row?.snapshot as SnapshotRows | null | undefined) ?? null
     },
+    async isAudited(scope, run, { action, target, actor, outcome }) {
+      const { tenant } = scope
+      const [row] = await db.read(scope, audited, { tenant, run, action, target, actor, outcome })
+      return row?.found ?? false
+    },
     async markCanceled(scope, run, cause) {
       const seal = sealWith(sealer, run.key.tenant)
       const row = {
@@ -146,6 +155,10 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       }
       const [done] = await db.call(tell, { told: JSON.stringify([row]), keys: [signalKey(scope, signal)] })
       return done?.outcome === 'told' ? 'told' : 'told_otherwise'
+    },
+    async attend(scope, run, ms) {
+      const [row] = await db.call(attend, { tenant: scope.tenant, environment: scope.environment, run, ms })
+      return (row?.followed ?? 0) > 0
     },
     async submit(scope, s) {
       const seal = sealWith(sealer, scope.tenant)

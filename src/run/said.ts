@@ -12,7 +12,7 @@ const WRAPPING_TOKENS = 4
 
 export const tokensOf = (text: string): number => estimateTokens(text) + WRAPPING_TOKENS
 
-export const refused = (code: FaultCode): ToolOutcome => ({ ok: false, error: envelope(code) })
+export const refused = (code: FaultCode): Extract<ToolOutcome, { ok: false }> => ({ ok: false, error: envelope(code) })
 
 /**
  * The confirmations that end with these calls. One that expired says so; it may be a decision that was not used in time,

@@ -26,11 +26,35 @@ export function absorbReservation(run: Run): Moved | null {
   const wanted = reserveNext(bill(run, closing).run)
   if ('end' in wanted) return endRun(run, wanted.end, NOTHING)
   const opened = bill(run, { ...closing, reserved: wanted.amount })
-  const told: NewEvent[] = lost
-    ? [{ seq: run.eventSeq + 1, type: 'attempt_lost', body: { step: run.step + 1, attempts: run.attempts } }]
-    : []
+  const told = lost ? [attemptLost(run)] : []
   return {
     run: { ...opened.run, lost: false, eventSeq: run.eventSeq + told.length },
     writes: { ...NOTHING, ledger: opened.ledger, events: told },
+  }
+}
+
+const attemptLost = (run: Run): NewEvent => ({
+  seq: run.eventSeq + 1,
+  type: 'attempt_lost',
+  body: { step: run.step + 1, attempts: run.attempts },
+})
+
+/**
+ * A worker that stops politely is no loss, so no attempt is counted (P6). Money for a model call that was surely not made
+ * goes back; what may have been spent is billed as it was reserved, since nobody will ever know (L3).
+ */
+export function absorbHandBack(run: Run, asked: boolean): Moved {
+  const queued: Run = { ...run, status: 'queued' }
+  if (run.reserved.tokens === 0 && run.reserved.cost === 0) return { run: queued, writes: NOTHING }
+  const lost = run.lost || asked
+  const closed = bill(queued, {
+    kind: 'recovery',
+    ...(lost ? { spent: settleLost(run) } : {}),
+    released: run.reserved,
+  })
+  const told = lost ? [attemptLost(run)] : []
+  return {
+    run: { ...closed.run, lost: false, eventSeq: run.eventSeq + told.length },
+    writes: { ...NOTHING, ledger: closed.ledger, events: told },
   }
 }

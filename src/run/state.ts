@@ -123,6 +123,8 @@ export interface Rules {
   readonly price: Price
   /** What a rejection does: the model is told and goes on, or the run ends. */
   readonly onReject: 'observe' | 'end'
+  /** What the run says, and ends as handed over, when the model cannot be reached (N3). */
+  readonly handOver: string | null
 }
 
 export interface Run {

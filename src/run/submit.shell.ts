@@ -5,6 +5,7 @@
  * A13 the answer to the caller's key is stored with the run, or neither is   Q1  the first model call is paid for here
  */
 import { Fault, isUnreachable } from '../kernel/fault.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids, RunId, SessionId } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import { scopeOf } from '../request/actor.ts'
@@ -41,6 +42,7 @@ export interface Submitting {
   readonly runs: RunStore
   readonly ids: Ids
   readonly agents: ReadonlyMap<string, Agent>
+  readonly fault: FaultHook
 }
 
 /** A message longer than this is a document, and belongs into an artifact. */
@@ -76,6 +78,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
     sessionVersion: (before?.version ?? 1) + 1,
     generation: (before?.generation ?? 0) + 1,
   }
+  await parts.fault('submit.before')
   const done = await submitOnce(parts, scope, {
     key: { tenant: scope.tenant, environment: scope.environment, run },
     session,
@@ -95,12 +98,14 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
       max_cost: agent.limits.cost,
       max_attempts: agent.limits.attempts,
       deadline_ms: Math.round(agent.seconds * 1000),
+      progress_ms: agent.progressMs,
       reserved_tokens: reservation.tokens,
       reserved_cost: reservation.cost,
       hash: hashBody(body),
       tokens,
     },
   })
+  await parts.fault('submit.after')
   if (done.outcome === 'created') return result
   if (done.outcome === 'not_found') throw new Fault('not_found')
   throw done.outcome === 'closed' ? new Fault('refused_transition') : movedOn(done.sessionVersion)

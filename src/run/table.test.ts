@@ -94,6 +94,7 @@ const REPORTS: { readonly [K in Report['kind']]: readonly (Report & { kind: K })
   unknown_resolved: [ok(), failed()].map((outcome) => ({ kind: 'unknown_resolved', position: 0, outcome })),
   cancel_requested: [{ kind: 'cancel_requested', cause: 'user' }],
   lease_lost: [{ kind: 'lease_lost' }],
+  handed_back: [true, false].map((asked) => ({ kind: 'handed_back', asked })),
   ended: (Object.keys(END_REASONS) as EndReason[]).map((reason) => ({ kind: 'ended', reason })),
 }
 

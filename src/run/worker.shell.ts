@@ -8,6 +8,7 @@ import type { Db } from '../db/port.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { WorkerId } from '../kernel/ids.ts'
 import {
+  abandonRuns,
   claimRuns,
   drivenRuns,
   enlistWorker,
@@ -18,7 +19,7 @@ import {
   retireWorker,
 } from '../journal/lease.store.ts'
 import { leavesRun } from './handback.ts'
-import { type Driving, drive, noMemory, surrender } from './loop.shell.ts'
+import { type Driving, drive, handBack, type Memory, noMemory, surrender } from './loop.shell.ts'
 
 export interface WorkerOptions {
   readonly db: Db
@@ -93,6 +94,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const onError =
     options.onError ?? ((error: unknown) => process.emitWarning(Fault.is(error) ? error : new Fault('internal')))
   const agents = [...driving.agents.keys()]
+  const minds = [...driving.agents.values()].some((a) => a.cancelAfterMs !== null)
   const held = new Map<string, Held>()
   /** Those of the held that are being stored for the last time. */
   const leaving = new Set<string>()
@@ -189,7 +191,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       try {
         return await (broken ? surrender(parts, lease) : drive(parts, lease, signals, memory))
       } catch (error) {
-        if (leavesRun(error)) return
+        // lost to another, or handed to one: without a word the next would count it as a loss
+        if (leavesRun(error)) return await (error.code === 'worker_stopping' ? leave(parts, lease, memory) : undefined)
         leaving.delete(lease.run)
         onError(error, where)
         // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
@@ -200,11 +203,16 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
   }
 
+  /** A database that is away frees the run by time, and counts it as a loss. */
+  const leave = (parts: Driving, lease: Lease, memory: Memory): Promise<void> =>
+    handBack(parts, lease, memory).catch((error: unknown) => onError(error, lease))
+
   async function look(): Promise<void> {
     const room = concurrency - held.size + leaving.size
     if (room <= 0) return
     try {
       await driving.fault('claim.before')
+      if (stopping.signal.aborted) return
       const leases = await claimRuns(db, worker, agents, room)
       await driving.fault('claim.after')
       leases.forEach(take)
@@ -218,7 +226,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   async function watch(): Promise<void> {
     if (held.size === 0 && !inDoubt) return
     inDoubt = false
-    for (const { lease, canceled } of await drivenRuns(db, worker)) {
+    const before = [...held.values()]
+    const driven = await drivenRuns(db, worker)
+    // held all the time, and not ours any more: it ended in this moment, or it hung and was taken over (L8)
+    const ours = new Set(driven.map(({ lease }) => `${lease.run} ${lease.epoch}`))
+    for (const one of before)
+      if (held.get(one.lease.run) === one && !ours.has(`${one.lease.run} ${one.lease.epoch}`)) lose(one)
+    for (const { lease, canceled } of driven) {
       take(lease)
       const one = held.get(lease.run)
       if (canceled && one) cancel(one)
@@ -278,6 +292,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(heartbeatMs, stopping.signal, async () => {
       if ((await reapRuns(db, REAP_LIMIT)) > 0) waker()
     }),
+    ...(minds ? [every(heartbeatMs, stopping.signal, () => abandonRuns(db, REAP_LIMIT))] : []),
     every(3_600_000, stopping.signal, () => forgetOldWorkers(db)),
   ]
   return {

@@ -20,8 +20,8 @@ export type ProviderMode = 'keyed' | 'keyed_blind' | 'state' | 'manual'
 /** What goes wrong with the next requests for a resource. `commit` says whether the effect happens all the same. */
 export interface Trouble {
   readonly resource: string
-  /** `hold`: nothing happens until `release`. */
-  readonly kind: 'no_reply' | 'status_500' | 'slow' | 'hold' | 'die'
+  /** `hold`: nothing happens until `release`; `hold_read`: the next read of the resource waits for it. */
+  readonly kind: 'no_reply' | 'status_500' | 'slow' | 'hold' | 'hold_read' | 'die'
   /** Default true: the effect happens and its reply is what is lost. */
   readonly commit?: boolean
   /** For `slow`: how long the effect takes to happen; the reply follows at once. */

@@ -31,9 +31,9 @@ function write(...lines: readonly LogLine[]): void {
   writeSync(log, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
 }
 
-function troubleOf(resource: string): Trouble | null {
+function troubleOf(resource: string, reads = false): Trouble | null {
   const armed = troubles.get(resource)
-  if (!armed || armed.times <= 0) return null
+  if (!armed || armed.times <= 0 || (armed.kind === 'hold_read') !== reads) return null
   armed.times -= 1
   return armed
 }
@@ -61,7 +61,7 @@ async function receive(mode: ProviderMode, request: IncomingMessage, response: S
   if (!known && commits) happened.push(line)
   if (trouble?.kind === 'die') process.exit(1)
   if (trouble?.kind === 'no_reply') return
-  if (trouble?.kind === 'status_500') response.writeHead(500).end('{"error":"internal"}')
+  if (trouble?.kind === 'status_500') response.writeHead(500).end(JSON.stringify({ error: `internal, at ${resource}` }))
   else send(response, { result: resultOf(line) })
 }
 
@@ -83,9 +83,10 @@ async function route(request: IncomingMessage, response: ServerResponse): Promis
     send(response, {})
   } else if (request.method === 'POST' && second === 'effects') await receive(first as ProviderMode, request, response)
   else if (first === 'keyed' && second === 'effects') send(response, found(byKey(third)))
-  else if (first === 'state' && second === 'resources')
+  else if (first === 'state' && second === 'resources') {
+    if (troubleOf(third, true)) await once(releases, third)
     send(response, found(happened.find((e) => e.mode === 'state' && e.resource === third)))
-  else response.writeHead(404).end()
+  } else response.writeHead(404).end()
 }
 
 const server = createServer((request, response) => void route(request, response).catch(() => response.destroy()))

@@ -119,6 +119,8 @@ export interface Contract {
   readonly confirmationMs: number
   /** What the model reads of a result, at most. */
   readonly maxResultBytes: number
+  /** Calls of this tool at once in one process; more wait, and beyond a bounded queue they are refused (N4). */
+  readonly concurrency: number
   /** What is stored of a result that is larger, at most. */
   readonly maxRawBytes: number
   /** Capabilities whose credentials the tool is given at each call; without one of them it does not start. */

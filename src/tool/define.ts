@@ -19,6 +19,7 @@ export const TOOL_DEFAULTS = {
   timeoutMs: 10_000,
   confirmationMs: 300_000,
   maxResultBytes: 64 * 1024,
+  concurrency: 16,
   /** A million rows of 250 bytes; a slow disk takes them within the time of a call. */
   maxRawBytes: 256 * 1024 * 1024,
   breaker: Object.freeze({
@@ -66,6 +67,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
     maxResultBytes: spec.maxResultBytes ?? TOOL_DEFAULTS.maxResultBytes,
+    concurrency: spec.concurrency ?? TOOL_DEFAULTS.concurrency,
     maxRawBytes: spec.maxRawBytes ?? Math.max(TOOL_DEFAULTS.maxRawBytes, spec.maxResultBytes ?? 0),
     credentials: Object.freeze([...(spec.credentials ?? [])]),
     folder: spec.folder ?? false,

@@ -4,15 +4,16 @@
  * The approved definitions are a file of the product, so that an agent loads, and has its release, whether the server is
  * there or not. Each call compares what the server has now with what was approved.
  */
-import { StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
 import { checkJson, RESULT_LIMITS } from '../kernel/plain.ts'
 import { systemClock } from '../kernel/system.shell.ts'
 import type { Contract, ToolContext } from './contract.ts'
+import { openEgress } from './egress.shell.ts'
 import { contractsOf, type McpDefinition, type McpTool, type McpToolSpec, readDefinition } from './mcp.ts'
-import { type Connection, NotSent, openConnection } from './mcp-connection.shell.ts'
+import { Changed, type Connection, NotSent, openConnection } from './mcp-connection.shell.ts'
 import { type ProcessSpec, processTransport } from './mcp-process.shell.ts'
 import { readAnswer } from './mcp-result.ts'
 import { definitionFault, problem } from './problem.ts'
@@ -23,7 +24,7 @@ export interface AddressSpec {
   /** `https:`, or `http:` on this machine. */
   readonly url: string
   readonly headers?: { readonly [name: string]: string }
-  /** What reaches the network; give the one that checks addresses. Default: that of Node. */
+  /** Default: one that reaches this host on the public internet, or on this machine. A server inside a network needs another. */
   readonly fetch?: typeof globalThis.fetch
 }
 
@@ -91,7 +92,7 @@ export function mcp(name: string, spec: McpSpec, { clock = systemClock }: { read
   ]
   if (problems.length > 0) throw definitionFault(`mcp ${JSON.stringify(name)}`, problems)
   const definitions = approved.filter((d) => d !== null)
-  const connection = openConnection(transportOf(spec, clock), clock)
+  const connection = connectionTo(spec, clock)
   const { contracts, tools } = contractsOf(name, definitions, spec.tools ?? {}, callsOf(connection, definitions))
   return {
     name,
@@ -134,7 +135,7 @@ export async function definitionsOf(
   spec: ProcessSpec | AddressSpec,
   clock: Clock = systemClock,
 ): Promise<readonly object[]> {
-  const connection = openConnection(transportOf(spec, clock), clock)
+  const connection = connectionTo(spec, clock)
   try {
     return (await connection.definitions()).map((d) => d.raw)
   } catch (error) {
@@ -144,26 +145,33 @@ export async function definitionsOf(
   }
 }
 
-const transportOf =
-  (spec: ProcessSpec | AddressSpec, clock: Clock): (() => Transport) =>
-  () =>
-    'url' in spec
-      ? new StreamableHTTPClientTransport(new URL(spec.url), {
-          requestInit: { headers: { ...spec.headers }, redirect: 'error' },
-          ...(spec.fetch && { fetch: spec.fetch }),
-        })
-      : processTransport(spec, clock)
+/** Of one answer; what comes out of it is bounded again, far lower. */
+const MOST_BYTES = 64 * 1024 * 1024
+/** A stream of events stays open as long as the server has something to say. */
+const STREAM_MS = 24 * 3_600_000
+
+function connectionTo(spec: ProcessSpec | AddressSpec, clock: Clock): Connection {
+  if (!('url' in spec)) return openConnection(() => processTransport(spec, clock), clock)
+  const { origin, host, protocol } = new URL(spec.url)
+  const egress = openEgress({ clock, local: protocol === 'http:' ? [origin] : [] })
+  const limits = { hosts: [host], maxBytes: MOST_BYTES, timeoutMs: STREAM_MS, redirects: 0 }
+  const options = {
+    requestInit: { headers: { ...spec.headers }, redirect: 'error' as const },
+    fetch: spec.fetch ?? egress.fetch(limits),
+  }
+  const connection = openConnection(() => new StreamableHTTPClientTransport(new URL(spec.url), options), clock)
+  return { ...connection, close: () => connection.close().finally(() => egress.close()) }
+}
 
 function callsOf(connection: Connection, approved: readonly McpDefinition[]): Parameters<typeof contractsOf>[3] {
   async function answerOf(definition: McpDefinition, input: JsonObject, cx: ToolContext) {
-    const { name, hash } = definition
     try {
-      if ((await connection.hashOf(name)) !== hash) throw toolError('definition_changed')
-      const answer = await connection.call(name, input, cx.signal)
+      const answer = await connection.call(definition, input, cx.signal)
       const plain = checkJson(answer, { ...RESULT_LIMITS, text: 'mend' })
       if (!plain.ok) throw new Error('The answer is no plain JSON.')
       return readAnswer(plain.value as JsonObject)
     } catch (error) {
+      if (error instanceof Changed) throw toolError('definition_changed')
       throw error instanceof NotSent ? toolError('server_unavailable') : error
     }
   }

@@ -145,7 +145,7 @@ export function contractsOf(
       return { tool: definition.name, contract: name, effect, raisedBy, problems: [] }
     } catch (error) {
       if (!Fault.is(error)) throw error
-      return refused(error.errors.map((e) => `${e.message.replace(':', ` at ${e.path}:`)}`))
+      return refused(error.errors.map((e) => e.message.replace(':', ` at ${e.path}:`)))
     }
   })
   return { contracts, tools }

@@ -24,6 +24,7 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   unknown: 'string',
   confirmationMs: 'number',
   maxResultBytes: 'number',
+  concurrency: 'number',
   maxRawBytes: 'number',
   credentials: 'object',
   folder: 'boolean',
@@ -338,10 +339,11 @@ const MOST_CALLS = 1_000
 const MOST_ATTEMPTS = 5
 
 // biome-ignore format: a table is read by its rows
-function paceRules({ rate, retry, effect }: Spec): Rule[] {
+function paceRules({ rate, retry, effect, concurrency }: Spec): Rule[] {
   const within = (value: unknown, most: number): boolean => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most
   const attempts = typeof retry === 'object' ? retry.attempts : 1
   return [
+    [concurrency !== undefined && !within(concurrency, MOST_CALLS), 'concurrency_illegal', '/concurrency', 'The calls at once are not a whole number from 1 to 1000.', '`concurrency: 16`.'],
     [rate !== undefined && !within(rate.calls, MOST_CALLS), 'rate_illegal', '/rate/calls', 'The rate is not a whole number of calls from 1 to 1000.', '`rate: { calls: 10, perMs: 60_000 }`.'],
     [rate !== undefined && !within(rate.perMs, LONGEST_SPAN_MS), 'rate_illegal', '/rate/perMs', 'The span is not a number of milliseconds up to one day.', '`rate: { calls: 10, perMs: 60_000 }`.'],
     [typeof retry === 'string' && retry !== 'none', 'retry_illegal', '/retry', 'A retry is `none`, or a number of attempts.', "`retry: { attempts: 3 }` or `'none'`."],

@@ -35,6 +35,8 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly confirmationMs?: number
   /** What the model reads of a result; default 64 kB. */
   readonly maxResultBytes?: number
+  /** Calls at once in one process; default 16. */
+  readonly concurrency?: number
   /** What is stored of a larger result; default 256 MB. */
   readonly maxRawBytes?: number
   /** Capabilities whose credentials `cx.credential(…)` gives: `['payments']`. */

@@ -1,14 +1,15 @@
 /** Servers of tools behind the gateway: each is a process of its own, and what it does is not ours. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/kernel/system.shell.ts'
-import { definitionsOf, mcp, type McpServer, type McpSpec } from '../../src/mcp.ts'
+import { definitionsOf, isolation, mcp, type McpServer, type McpSpec } from '../../src/mcp.ts'
 import type { Contract } from '../../src/tool/contract.ts'
 import { callRead } from '../../src/tool/gateway.shell.ts'
 import type { McpToolSpec } from '../../src/tool/mcp.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
+import { plimsoll } from '../setup/cli.ts'
 import { heardBy, oddServer } from '../setup/mcp-servers.ts'
 import { openEgress } from '../../src/tool/egress.shell.ts'
 import { person, play } from '../setup/stage.ts'
@@ -36,7 +37,7 @@ const allRead = (...names: readonly string[]) => Object.fromEntries(names.map((n
 
 function odd(tools: Record<string, McpToolSpec>, more: Partial<McpSpec> = {}) {
   const log = join(folder, `log${(made += 1)}`)
-  const server = mcp('odd', { ...oddServer(log), approved, tools, ...more } as McpSpec)
+  const server = mcp('odd', { ...oddServer(log), approved, tools, ...more })
   servers.push(server)
   const named = (name: string): Contract => {
     const contract = server.contracts.find((c) => c.name === `odd.${name}`)
@@ -62,7 +63,7 @@ const read = async (contract: Contract, input = {}) => {
 
 describe('a server of tools', { timeout: SLOW }, () => {
   it('I8 BR-113 BR-115 odd names and schemas are exposed legally or refused one by one, and the others work', async () => {
-    const names = approved.map((d) => String((d as { name: string }).name))
+    const names = approved.map((d) => (d as { name: string }).name)
     const { server } = odd(allRead(...names))
     const refused = server.tools.filter((t) => t.contract === null)
     expect(refused.map((t) => [t.tool, t.problems[0]?.split(' ')[0]])).toEqual([
@@ -82,14 +83,22 @@ describe('a server of tools', { timeout: SLOW }, () => {
     expect(heard).toEqual(['db.query', 'user-profile/update', 'Dockerfile problems scanner', 'payload_any'])
   })
 
-  it('I11 it sees the environment that was declared and nothing else, in an empty folder of its own', async () => {
+  it('I11 it sees the environment that was declared and nothing else, in an empty folder of its own, under its limits', async () => {
     process.env.PLIMSOLL_TEST_SECRET = 'hunter2'
-    const { named } = odd(allRead('surroundings'), { env: { GREETING: 'hello' } })
-    const said = JSON.parse(String(await read(named('surroundings')))) as { env: object; cwd: string }
+    const { named } = odd(allRead('surroundings'), { env: { GREETING: 'hello' }, memoryMb: 512, cpuSeconds: 60 })
+    const said = JSON.parse((await read(named('surroundings'))) as string) as {
+      env: object
+      cwd: string
+      limits: string
+    }
     delete process.env.PLIMSOLL_TEST_SECRET
     expect(said.env).toEqual({ GREETING: 'hello' })
     expect(said.cwd).not.toBe(process.cwd())
     expect(said.cwd).toContain('plimsoll-mcp-')
+    if (isolation().limits) {
+      expect(said.limits).toMatch(/Max data size +536870912 /)
+      expect(said.limits).toMatch(/Max cpu time +60 /)
+    }
   })
 
   it('I8 what it asks of us is not offered: sampling, elicitation and roots are unknown methods', async () => {
@@ -126,7 +135,7 @@ describe('a server of tools', { timeout: SLOW }, () => {
 
   it('I8 I6 an answer without end is cut with a mark, and an error is a small envelope', async () => {
     const { named } = odd(allRead('flood', 'refuse'))
-    const long = String(await read(named('flood')))
+    const long = (await read(named('flood'))) as string
     expect(long.length).toBeLessThan(70_000)
     expect(long).toContain('[truncated: the beginning of 10485')
     expect(await read(named('refuse'))).toMatchObject({ code: 'server_refused', hint: 'No money on the account.' })
@@ -165,6 +174,24 @@ describe('a server of tools', { timeout: SLOW }, () => {
     expect(keys).toHaveLength(2)
     expect(keys[0]).toBe(`${said.run}/1/0/odd.crash@1`)
     expect(keys[1]).toBe(keys[0])
+  })
+
+  it('I8 the command writes down what is offered, and finds what changed since it was approved', async () => {
+    const { command, args = [] } = oddServer(join(folder, 'command'))
+    const list = (...more: readonly string[]) =>
+      plimsoll(['mcp', 'list', ...more, '--', command, ...args], { cwd: folder, env: {} })
+    const first = await list('--json')
+    expect(first.exit).toBe(0)
+    const written = JSON.parse(first.stdout) as { definitions: { name: string; description?: string }[] }
+    expect(written.definitions.map((d) => d.name)).toContain('user-profile/update')
+    const definitions = written.definitions
+      .filter((d) => d.name !== 'db.query')
+      .map((d) => (d.name === 'ok_tool' ? { ...d, description: 'Said ok.' } : d))
+    writeFileSync(join(folder, 'approved.json'), JSON.stringify({ definitions }))
+    const second = await list('--approved', 'approved.json')
+    expect(second.exit).toBe(1)
+    expect(second.stdout).toMatch(/^changed +ok_tool /m)
+    expect(second.stdout).toMatch(/^new +db\.query /m)
   })
 
   it('I8 an unnamed tool waits for a person, and a server that is away has certainly done nothing', async () => {

@@ -5,7 +5,7 @@ import { crashActor } from '../../src/eval/crash-case.ts'
 import type { FaultHook, FaultPoint } from '../../src/kernel/faultpoint.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import type { ProviderMode } from '../../src/testing/effect-provider.ts'
-import { type Proxy, proxyTo } from '../setup/proxy.ts'
+import { type Proxy, proxyTo } from '../../src/testing/proxy.ts'
 import { type Ground, openGround } from './ground.ts'
 import { COMPLETED, newAgent, tell } from './story.ts'
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { lockFolder } from '../../src/db/folder-lock.ts'
 import { bareLite } from '../setup/engines.ts'
 
-const WORKER = fileURLToPath(new URL('folder.worker.ts', import.meta.url))
+const WORKER = fileURLToPath(new URL('../../src/eval/crash-folder-worker.ts', import.meta.url))
 
 type Line = Record<string, unknown>
 interface Child {
@@ -26,7 +26,7 @@ const children: Child[] = []
 function child(...args: readonly string[]): Child {
   // --import and not the command: it would be a parent of the process that we mean to kill
   const started = spawn(process.execPath, ['--import', 'tsx', WORKER, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines: Line[] = []
   let heard: () => void = () => {}

@@ -2,7 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inject } from 'vitest'
 import { type CrashCase, type CrashGround, type CrashResult, runCrashCase } from '../../src/eval/crash-case.ts'
+import { openWitness } from '../../src/eval/crash-witness.ts'
 import { startEffectProvider } from '../../src/testing/effect-provider.ts'
 import { compiled } from '../setup/compiled.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
@@ -20,14 +22,19 @@ export async function openGround({ processes = false } = {}): Promise<Ground> {
     openStore('postgres'),
     startEffectProvider({ log: join(folder, 'effects.jsonl') }),
   ])
+  const witness = await openWitness(
+    Object.assign(new URL(inject('postgres')), { pathname: new URL(store.url).pathname }).toString(),
+  )
   return {
     store,
+    witness,
     db: store.db,
     url: store.url,
     provider,
     ...(sources ? { program: join(sources.home, 'src/eval/crash-worker.js') } : {}),
     patienceMs: 40_000,
     async close() {
+      await witness.close()
       await Promise.all([store.close(), provider.stop()])
       sources?.remove()
       rmSync(folder, { recursive: true, force: true })

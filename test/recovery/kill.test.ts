@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type CrashCase, caseAt, judge } from '../../src/eval/crash-case.ts'
-import { FAULT_POINTS, type FaultPoint } from '../../src/kernel/faultpoint.ts'
+import { type CrashCase, caseAt } from '../../src/eval/crash-case.ts'
+import { judge } from '../../src/eval/crash-judge.ts'
+import { WORKER_POINTS, type FaultPoint } from '../../src/kernel/faultpoint.ts'
 import { type Ground, openGround, runCases } from './ground.ts'
 
 const url = inject('postgres')
@@ -24,11 +25,11 @@ describe.skipIf(!url)('a worker killed', () => {
 
   it('J5 at every named place leaves exactly one effect, and every place is passed', { timeout: 180_000 }, async () => {
     const seen = await verdicts(
-      FAULT_POINTS,
-      FAULT_POINTS.map((point) => caseAt(point, 'kill')),
+      WORKER_POINTS,
+      WORKER_POINTS.map((point) => caseAt(point, 'kill')),
     )
     const asked = (place: FaultPoint) => (place.startsWith('park') ? 'unknown_effect' : 'completed')
-    expect(seen).toEqual(FAULT_POINTS.map((place) => ({ place, met: [place], verdict: 'ok', reason: asked(place) })))
+    expect(seen).toEqual(WORKER_POINTS.map((place) => ({ place, met: [place], verdict: 'ok', reason: asked(place) })))
   })
 
   it('J4 around an effect that nobody can ask about leaves at most one and asks a person', {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type CrashCase, judge } from '../../src/eval/crash-case.ts'
+import { type CrashCase } from '../../src/eval/crash-case.ts'
+import { judge } from '../../src/eval/crash-judge.ts'
 import { type Ground, openGround, runCases } from './ground.ts'
 
 const url = inject('postgres')

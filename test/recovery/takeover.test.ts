@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { type CrashCase, crashActor, judge, runCrashCase, seen } from '../../src/eval/crash-case.ts'
+import { type CrashCase, crashActor, runCrashCase, seen } from '../../src/eval/crash-case.ts'
+import { judge } from '../../src/eval/crash-judge.ts'
 import { crashAgent } from '../../src/eval/crash-agent.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import { type Ground, openGround, runCases } from './ground.ts'

@@ -73,6 +73,14 @@ export const START_LEASE: readonly Guard[] = [
   refusesStart('a deadline that is over', { outcome: 'deadline', run: { deadline_at: ms(-1) } }),
   refusesStart('another tenant', { outcome: 'lease_lost', sent: { tenant: 'birch' } }),
   refusesStart('another environment', { outcome: 'lease_lost', sent: { environment: 'test' } }),
+  guard('a start is progress: the whole time of the tool comes after it', async (store) => {
+    const { key, confirmation } = await seedStart(store, { run: { progress_at: ms(-2_000), progress_ms: 60_000 } })
+    const before = (await runOf(store, key)).progress_at as Date
+    expect(await start(store.db, [starting(key, { confirmation })], { worker: key.worker })).toMatchObject([
+      { outcome: 'started' },
+    ])
+    expect(((await runOf(store, key)).progress_at as Date).getTime()).toBeGreaterThan(before.getTime() + 1_000)
+  }),
 ]
 
 export const START_CONSENT: readonly Guard[] = [

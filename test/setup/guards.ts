@@ -101,6 +101,12 @@ export const COMMIT_STATE: readonly Guard[] = [
       expect(await commit(store.db, [sent], { worker: key.worker })).toEqual([])
     })
   }),
+  guard('a commit is progress: a run that gets on is not taken for hung', async (store) => {
+    const key = await seedRun(store, { progress_at: ms(-2_000), progress_ms: 60_000 })
+    const before = (await runOf(store, key)).progress_at as Date
+    expect(await commit(store.db, [transition(key)], { worker: key.worker })).toEqual([1])
+    expect(((await runOf(store, key)).progress_at as Date).getTime()).toBeGreaterThan(before.getTime() + 1_000)
+  }),
   guard('a result that is stored is not replaced', async (store) => {
     const key = await seedRun(store)
     await seedEffect(store, key, { status: 'settled', outcome: 'error', error_code: 'first' })

@@ -2,7 +2,7 @@
  * A server of tools that misbehaves, over its input and output: `node … mcp-odd.worker.ts <log>`. What it is told to do it
  * writes into the log, one JSON line each, so that a test can say what has reached it.
  */
-import { appendFileSync, existsSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const log = process.argv[2] ?? ''
@@ -32,6 +32,9 @@ const tools = (): readonly object[] => [
   { name: 'rug_pull', inputSchema: plain },
 ]
 
+/** What the kernel enforces for this process; empty where it does not say. */
+const limits = (): string => (existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : '')
+
 const answered = new Map<number, unknown>()
 const asked: { id: unknown; left: number }[] = []
 
@@ -41,7 +44,7 @@ function call(id: unknown, name: string, input: Record<string, unknown>): void {
     say({ id, result: { content: [{ type: 'text', text: JSON.stringify(value) }] } })
   switch (name) {
     case 'surroundings':
-      return answer({ env: process.env, cwd: process.cwd() })
+      return answer({ env: process.env, cwd: process.cwd(), limits: limits() })
     case 'hang':
       return
     case 'crash': {

@@ -328,10 +328,24 @@ export const MUTATIONS: readonly Mutation[] = [
 
   reap(
     'takes from the living',
-    'and not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now())',
+    "and (q.progress_at + q.progress_ms * interval '1 millisecond' <= now()\n        or not exists (select from plimsoll.worker w where w.id = q.worker_id and w.lease_until > now()))",
     '',
     held,
   ),
+  reap(
+    'leaves what hangs',
+    "q.progress_at + q.progress_ms * interval '1 millisecond' <= now()\n        or not exists",
+    'not exists',
+  ),
+  reap('counts from the start', 'q.progress_at + q.progress_ms', 'q.started_at + q.progress_ms'),
+  reap(
+    'counts seconds for milliseconds',
+    "q.progress_ms * interval '1 millisecond'",
+    "q.progress_ms * interval '1 second'",
+  ),
+  claim('forgets when it was', ', progress_at = now()'),
+  step('forgets when it was', ' progress_at = now(),'),
+  start('forgets when it was', ', progress_at = now()'),
   reap(
     'believes every worker that is listed',
     'where w.id = q.worker_id and w.lease_until > now()',

@@ -4,7 +4,7 @@ import type { TestStore } from './engines.ts'
 import type { WorkerId } from '../../src/kernel/ids.ts'
 import { claimRuns, drivenRuns, reapRuns } from '../../src/journal/lease.store.ts'
 import { type Guard, guard } from './guards.ts'
-import { EPOCH, ms, runOf, seedRun, seedWorker, unique, VERSION } from './seed.ts'
+import { commit, EPOCH, ms, runOf, seedRun, seedWorker, transition, unique, VERSION } from './seed.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -23,6 +23,9 @@ const refusesClaim = (name: string, run: Fields, worker?: { id?: string; leaseMs
     expect(await claim(store, worker?.id ?? id, agent)).not.toContain(key.run)
     expect(await runOf(store, key)).toEqual(before)
   })
+
+/** The run has made no progress for so long that whoever drives it hangs, though its lease lives. */
+const hung = { progress_at: ms(-2_000), progress_ms: 1_000 }
 
 export const CLAIM: readonly Guard[] = [
   refusesClaim('a worker whose lease is over', {}, { leaseMs: -1 }),
@@ -77,6 +80,13 @@ export const CLAIM: readonly Guard[] = [
     expect(await claim(store, worker, agent, 2)).toEqual(ids.slice(4).sort())
     expect(await claim(store, worker, agent, 3)).toEqual(ids.slice(1, 4).sort())
   }),
+  guard('a claim is progress', async (store) => {
+    const agent = unique('agent')
+    const key = await seedRun(store, { ...due, agent, ...hung })
+    await claim(store, await seedWorker(store), agent)
+    await reapRuns(store.db, 1000)
+    expect(await runOf(store, key)).toMatchObject({ status: 'running', attempts: 0 })
+  }),
   guard('a claim raises the epoch and takes the wait away, also from what nobody may retry again', async (store) => {
     const agent = unique('agent')
     const run = { ...due, status: 'waiting_confirmation', wait_reason: 'timer', agent, attempts: 9 }
@@ -91,6 +101,23 @@ export const CLAIM: readonly Guard[] = [
 ]
 
 export const REAP: readonly Guard[] = [
+  guard('a run that hangs is taken from a living worker, and its next claim fences that', async (store) => {
+    const agent = unique('agent')
+    const key = await seedRun(store, { agent, ...hung })
+    const works = await seedRun(store, { agent, progress_at: ms(-2_000), progress_ms: 60_000, started_at: ms(-90_000) })
+    await reapRuns(store.db, 1000)
+    const back = { status: 'queued', worker_id: null, attempts: 1, version: VERSION + 1, epoch: EPOCH }
+    expect(await runOf(store, key)).toMatchObject(back)
+    expect(await runOf(store, works)).toMatchObject({ status: 'running', version: VERSION, attempts: 0 })
+    const worker = await seedWorker(store)
+    expect(await claimRuns(store.db, worker as WorkerId, [agent], 10)).toMatchObject([
+      { run: key.run, epoch: EPOCH + 1 },
+    ])
+    // the claim is progress: it is not taken away again at once
+    await reapRuns(store.db, 1000)
+    expect(await runOf(store, key)).toMatchObject({ status: 'running', worker_id: worker })
+    expect(await commit(store.db, [transition(key)], { worker: key.worker })).toEqual([])
+  }),
   guard('a living worker keeps its run', async (store) => {
     const key = await seedRun(store)
     await reapRuns(store.db, 1000)

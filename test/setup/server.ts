@@ -19,6 +19,12 @@ export interface PostgresServer {
   stop(): Promise<void>
 }
 
+/** A server of our own, which may be hurt. */
+export interface OwnServer extends PostgresServer {
+  /** What `pg_ctl restart -m immediate` does: every session ends at once, and the log is replayed. */
+  restart(): Promise<void>
+}
+
 /** The user that runs the server: PostgreSQL refuses root. */
 interface User {
   readonly uid?: number
@@ -42,6 +48,11 @@ const START_MS = 60_000
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer | null> {
   const given = process.env.DATABASE_URL
   if (given) return { url: given, version: await versionOf(given), stop: () => Promise.resolve() }
+  return startOwnPostgres(settings)
+}
+
+/** As `startPostgres`, but never the server of `DATABASE_URL`. */
+export async function startOwnPostgres(settings: Readonly<Record<string, string>> = {}): Promise<OwnServer | null> {
   const user = serverUser()
   const binaries = user && (installed() ?? embedded(user))
   if (!binaries) return null
@@ -53,11 +64,23 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     own(home, user)
     initialise(binaries.folder, join(home, 'data'), user)
     const port = await freePort()
-    const server = run(binaries.folder, home, { port: String(port), ...settings }, user)
-    atExit(server, remove)
-    await ready(server, port)
+    const begin = async () => {
+      const server = run(binaries.folder, home, { port: String(port), ...settings }, user)
+      atExit(server, remove)
+      await ready(server, port)
+      return server
+    }
+    let server = await begin()
     const url = `postgresql://postgres@127.0.0.1:${port}/postgres`
-    return { url, version: await versionOf(url), stop: () => stop(server).finally(remove) }
+    return {
+      url,
+      version: await versionOf(url),
+      stop: () => stop(server, 'SIGINT').finally(remove),
+      async restart() {
+        await stop(server, 'SIGQUIT')
+        server = await begin()
+      },
+    }
   } catch (error) {
     remove()
     throw error
@@ -174,11 +197,12 @@ async function ready(server: ChildProcess, port: number): Promise<void> {
   throw new Error(`PostgreSQL did not start: ${log}`)
 }
 
-async function stop(server: ChildProcess): Promise<void> {
+/** SIGINT lets sessions go, SIGQUIT does not. */
+async function stop(server: ChildProcess, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return
   const gone = new Promise((resolve) => server.once('exit', resolve))
   server.ref()
-  server.kill('SIGINT')
+  server.kill(signal)
   await gone
 }
 

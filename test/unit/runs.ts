@@ -49,6 +49,7 @@ export function aRun(with_: Partial<Run> = {}): Run {
       contextTokens: 50_000,
       price: { inputCentsPerMillion: 3, outputCentsPerMillion: 5 },
       onReject: 'observe',
+      handOver: null,
     },
     ...with_,
   }

@@ -4,8 +4,11 @@ import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
 export interface Proxy {
   /** The URL of the server, through the proxy. */
   readonly url: string
-  /** Cuts the connection at the n-th request from now that holds `text`: before it reaches the server, or before its reply leaves. */
-  cut(when: 'before' | 'after', text: string, nth?: number): void
+  /**
+   * Cuts the connection at the n-th request from now that holds `text`, or one of several texts: before it reaches the
+   * server, or before its reply leaves.
+   */
+  cut(when: 'before' | 'after', text: string | readonly string[], nth?: number): void
   /** How often a cut has happened. */
   readonly cuts: () => number
   /** Ends all connections and refuses new ones, until `open`. */
@@ -19,7 +22,7 @@ const DONE = Buffer.from([0x5a, 0, 0, 0, 5])
 
 interface Plan {
   readonly when: 'before' | 'after'
-  readonly text: string
+  readonly texts: readonly string[]
   left: number
 }
 
@@ -48,7 +51,7 @@ export async function proxyTo(target: string): Promise<Proxy> {
         })
     }
     client.on('data', (data) => {
-      const hit = plan !== null && data.includes(plan.text) && --plan.left === 0 ? plan : null
+      const hit = plan?.texts.some((text) => data.includes(text)) && --plan.left === 0 ? plan : null
       if (hit) plan = null
       if (hit?.when === 'before') {
         cuts += 1
@@ -69,7 +72,7 @@ export async function proxyTo(target: string): Promise<Proxy> {
   return {
     url: Object.assign(new URL(target), { host: `127.0.0.1:${port}` }).toString(),
     cut(when, text, nth = 1) {
-      plan = { when, text, left: nth }
+      plan = { when, texts: [text].flat(), left: nth }
     },
     cuts: () => cuts,
     close() {

@@ -2,9 +2,12 @@
  * A process on an embedded store. `hold FOLDER`: opens it, says how many rows it found, then commits one row after the
  * other and says each. `try FOLDER…`: says what opening each of them led to.
  */
-import { openEmbedded } from '../../src/db/embedded.ts'
-import type { Statement } from '../../src/db/port.ts'
-import { Fault } from '../../src/kernel/fault.ts'
+import { openEmbedded } from '../db/embedded.ts'
+import type { Statement } from '../db/port.ts'
+import { Fault } from '../kernel/fault.ts'
+
+// whoever started it is gone, and nobody would end it
+process.stdin.once('end', () => process.exit(1)).resume()
 
 const [mode, ...folders] = process.argv.slice(2)
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
