@@ -32,8 +32,9 @@ export async function getArtifact(id: string, options: GetOptions, out: Output):
   const artifact = await server.get(path)
   // the name comes from a tool: its last part, and in this folder
   const target = options.output ?? basename(field(artifact, 'name'))
-  const file = await open(target, 'wx').catch((error: NodeJS.ErrnoException) => {
-    const cause = error.code === 'EEXIST' ? 'is there already' : 'cannot be written'
+  const file = await open(target, 'wx').catch((error: unknown) => {
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST'
+    const cause = isThere ? 'is there already' : 'cannot be written'
     throw usage(`The file ${target} ${cause}.`, 'Name another with `--output`.')
   })
   try {

@@ -82,7 +82,7 @@ export function client(url: string, bearer: string): Client {
           throw new Fault('server_unreachable', `No server answers at ${url}.`, { cause })
         },
       )
-      if (response.ok && response.body) return response.body as unknown as AsyncIterable<Uint8Array>
+      if (response.ok && response.body) return response.body
       throw faultOf((await response.json()) as Body)
     },
     async as(user) {

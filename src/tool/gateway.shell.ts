@@ -66,7 +66,7 @@ export async function callAuthorize(
 ): Promise<boolean> {
   const { authorize } = contract.implementation
   if (!authorize) return true
-  const ended = await within(contract, cx, options, (inner) => authorize(input, inner))
+  const ended = await within(contract, cx, options, (inner): unknown => authorize(input, inner))
   return ended.kind === 'returned' && ended.value === true
 }
 

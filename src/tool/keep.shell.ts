@@ -163,7 +163,7 @@ async function* framed(source: AsyncIterable<Uint8Array>, seal: Sealing, tally: 
       if (tally.bytes > tally.most) throw new Fault('result_too_large')
       tally.hash.update(bytes)
       for (let at = 0; at < bytes.byteLength; ) {
-        if (used === PIECE) yield* full()
+        yield* used === PIECE ? full() : []
         const taken = Math.min(PIECE - used, bytes.byteLength - at)
         piece.set(bytes.subarray(at, at + taken), used)
         used += taken

@@ -70,7 +70,7 @@ const filesBelow = (folder: string): string[] =>
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
     () => 'none',
-    (error: { code?: unknown }) => error.code,
+    (error: unknown) => (error as { code?: unknown }).code,
   )
 
 describe('what a tool returns piece by piece', () => {

@@ -148,7 +148,7 @@ describe('an account that a user connects', () => {
     const first = await accounts.get(ann, 'calendar', signal)
     await clock.advance(3_580_000)
     const before = seen.refreshes
-    const all = await Promise.all(Array.from({ length: 5 }, () => accounts.get(ann, 'calendar', signal)))
+    const all = await Promise.all(Array.from({ length: 5 }, async () => accounts.get(ann, 'calendar', signal)))
     expect(new Set(all).size).toBe(1)
     expect(all[0]).not.toBe(first)
     expect(seen.refreshes - before).toBe(1)

@@ -12,7 +12,7 @@ export type Form = 'rows' | 'text' | 'bytes'
 const LINES_BYTES = 64 * 1024
 
 /** The elements of a source; a wait for the next one ends when the signal aborts. */
-export async function* iterated(source: Raw['source'], signal: AbortSignal): AsyncGenerator<unknown> {
+export async function* iterated(source: Raw['source'], signal: AbortSignal): AsyncGenerator {
   if (!(Symbol.asyncIterator in source)) {
     for (const element of source) {
       signal.throwIfAborted()
@@ -48,7 +48,7 @@ function orAbort(iterator: AsyncIterator<unknown>, signal: AbortSignal): Promise
         left()
         resolve(next)
       },
-      (error: Error) => {
+      (error: unknown) => {
         left()
         reject(error)
       },
@@ -65,7 +65,7 @@ export interface Peeked {
 }
 
 /** Reads until more than `most` bytes are there; always one element, which says what kind of source this is. */
-export async function peeked(source: AsyncGenerator<unknown>, most: number, scrub: Scrub): Promise<Peeked> {
+export async function peeked(source: AsyncGenerator, most: number, scrub: Scrub): Promise<Peeked> {
   const early: unknown[] = []
   let form: Form = 'rows'
   let bytes = 0
@@ -95,7 +95,7 @@ function rowOf(element: unknown, scrub: Scrub): Json {
 export interface Encoding {
   readonly form: Form
   readonly early: readonly unknown[]
-  readonly rest: AsyncGenerator<unknown>
+  readonly rest: AsyncGenerator
   readonly scrub: Scrub
   readonly summary: Summing | null
   /** The beginning of a text. */
@@ -105,7 +105,10 @@ export interface Encoding {
 /** The source as bytes, without any credential of the call. */
 export async function* encoded(encoding: Encoding): AsyncGenerator<Uint8Array> {
   const { form, head } = encoding
-  if (form === 'rows') return yield* lines(encoding)
+  if (form === 'rows') {
+    yield* lines(encoding)
+    return
+  }
   for await (const bytes of scrubbed(chunks(encoding), encoding.scrub)) {
     if (head.size < head.most) {
       // a copy: the tool may use its buffer again
@@ -152,7 +155,10 @@ async function* chunks({ form, early, rest }: Encoding): AsyncGenerator<Uint8Arr
 /** A credential may lie across two pieces: the end of each waits for the next. */
 export async function* scrubbed(source: AsyncIterable<Uint8Array>, scrub: Scrub): AsyncGenerator<Uint8Array> {
   const { bytes: clean, longest } = scrub
-  if (clean === null) return yield* source
+  if (clean === null) {
+    yield* source
+    return
+  }
   let held: Uint8Array = new Uint8Array(0)
   for await (const bytes of source) {
     const joined = clean(Buffer.concat([held, bytes]))

@@ -37,7 +37,7 @@ export function s3Objects(options: S3Options): ObjectStore {
     init: { body?: Uint8Array; headers?: Record<string, string> } = {},
   ) {
     const signal = AbortSignal.timeout(ANSWER_MS)
-    const response = await client.fetch(address, { method, ...init, signal, redirect: 'error' } as RequestInit)
+    const response = await client.fetch(address, { method, ...init, signal, redirect: 'error' })
     if (response.ok) return response
     await response.body?.cancel()
     throw Object.assign(new Error(`the object store answered ${response.status}`), { status: response.status })
@@ -87,14 +87,14 @@ export function s3Objects(options: S3Options): ObjectStore {
       const headers: Record<string, string> = range ? { range: `bytes=${range.from}-${last}` } : {}
       // no time for the whole: it is read as fast as its reader takes it
       const response = await client.fetch(addressOf(key), { headers, redirect: 'error' })
-      if (response.ok && response.body) return response.body as unknown as AsyncIterable<Uint8Array>
+      if (response.ok && response.body) return response.body
       await response.body?.cancel()
       if (response.status === 404) return null
       throw new Error(`the object store answered ${response.status}`)
     },
     async delete(key) {
-      await ask('DELETE', addressOf(key)).catch((error: Error & { status?: number }) => {
-        if (error.status !== 404) throw error
+      await ask('DELETE', addressOf(key)).catch((error: unknown) => {
+        if ((error as { readonly status?: number }).status !== 404) throw error
       })
     },
     async *list() {

@@ -77,10 +77,12 @@ export function folders(parts: FolderParts): Folders {
       const below = async (path: string): Promise<readonly string[]> =>
         (await readdir(path, { withFileTypes: true }).catch(() => [])).filter((e) => e.isDirectory()).map((e) => e.name)
       const found: FolderAt[] = []
-      for (const tenant of await below(root))
-        for (const environment of await below(join(root, tenant)))
-          for (const session of await below(join(root, tenant, environment)))
-            if (isId('ses', session)) found.push({ tenant, environment, session })
+      for (const tenant of await below(root)) {
+        for (const environment of await below(join(root, tenant))) {
+          const sessions = await below(join(root, tenant, environment))
+          found.push(...sessions.filter((id) => isId('ses', id)).map((session) => ({ tenant, environment, session })))
+        }
+      }
       return found
     },
   }
@@ -150,8 +152,8 @@ async function confined(home: string, name: string, way: 'make' | 'look'): Promi
 /** A file of the folder and of no other: no link, no pipe, no second name of a file that lies elsewhere. */
 async function opened(home: string, name: string): Promise<FileHandle> {
   const path = await confined(home, name, 'look')
-  const handle = await open(path, constants.O_RDONLY | NO_LINK | NO_WAIT).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'ELOOP' ? new Fault('path_not_confined') : error
+  const handle = await open(path, constants.O_RDONLY | NO_LINK | NO_WAIT).catch((error: unknown) => {
+    throw error instanceof Error && 'code' in error && error.code === 'ELOOP' ? new Fault('path_not_confined') : error
   })
   return own(handle)
 }

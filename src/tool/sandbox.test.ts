@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -105,7 +105,8 @@ describe('the folder of a conversation on disk', () => {
     symlinkSync(root, join(folder.path, 'way'))
     mkdirSync(join(folder.path, 'dir'))
     linkSync(outside, join(folder.path, 'hard'))
-    execFileSync('mkfifo', [join(folder.path, 'pipe')])
+    const socket = createServer()
+    await new Promise<void>((resolve) => socket.listen(join(folder.path, 'pipe'), resolve))
     for (const name of ['link', 'way/outside.txt', 'way/new.txt', 'dir', 'pipe']) {
       await expect(folder.read(name)).rejects.toMatchObject(confined)
       await expect(folder.write(name, 'x')).rejects.toMatchObject(confined)
@@ -114,6 +115,7 @@ describe('the folder of a conversation on disk', () => {
     await expect(folder.write('hard', 'x')).rejects.toMatchObject(confined)
     expect(statSync(outside).size).toBe('of somebody else'.length)
     expect(await folder.list()).toEqual(['hard'])
+    await new Promise((resolve) => socket.close(resolve))
   })
 
   it('H1 names of tenants and conversations that are none make no folder', async () => {
