@@ -563,8 +563,8 @@ alter table plimsoll.run owner to plimsoll_owner;
 CREATE INDEX run_active ON plimsoll.run USING btree (tenant_id, session_id, branch, generation) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text]));
 CREATE INDEX run_driven ON plimsoll.run USING btree (worker_id) WHERE ((status)::text = 'running'::text);
 CREATE INDEX run_due ON plimsoll.run USING btree (due_at) WHERE ((status)::text = ANY (ARRAY['queued'::text, 'waiting_confirmation'::text]));
-CREATE INDEX run_followed ON plimsoll.run USING btree (followed_until) WHERE ((followed_until IS NOT NULL) AND ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
 CREATE INDEX run_ended ON plimsoll.run USING btree (tenant_id, environment, ended_at, id) WHERE (ended_at IS NOT NULL);
+CREATE INDEX run_followed ON plimsoll.run USING btree (followed_until) WHERE ((followed_until IS NOT NULL) AND ((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
 CREATE UNIQUE INDEX run_generation ON plimsoll.run USING btree (tenant_id, session_id, branch, generation);
 create policy abandon on plimsoll.run for update to plimsoll_claim using ((((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])) AND (cancel_cause IS NULL) AND (followed_until < now()))) with check (((cancel_cause)::text = 'disconnect'::text));
 create policy batch on plimsoll.run for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || (tenant_id)::text) || '/'::text) || (environment)::text) || '/'::text) || id) || '|'::text)) > 0));
@@ -577,12 +577,9 @@ create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
 grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (ended_at, environment, id, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
-grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
-grant select (ended_at, environment, id, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
-grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
-grant update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
 create table plimsoll.session (
   tenant_id text not null,
