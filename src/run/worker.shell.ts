@@ -96,7 +96,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const stopped = new AbortController()
   let worker = '' as WorkerId
   let leaseUntil = 0
-  /** A claim has failed, and may have been committed all the same. */
+  /** The store may say that a run is ours which nobody here drives: after a claim without a reply, or a run that was left. */
   let inDoubt = false
   let waker: () => void = () => {}
   let woken = false
@@ -185,7 +185,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       try {
         return await (broken ? surrender(parts, lease) : drive(parts, lease, signals, memory))
       } catch (error) {
-        if (leavesRun(error)) return
+        if (leavesRun(error)) {
+          // we count a lease as over earlier than the store does: it may be renewed, and then the run is still ours
+          inDoubt = true
+          return
+        }
         leaving.delete(lease.run)
         onError(error, where)
         // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
@@ -196,9 +200,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
   }
 
+  /** What is begun without it is given up at the first effect. */
+  const believesInLease = (): boolean => clock.monotonic() < leaseUntil
+
   async function look(): Promise<void> {
     const room = concurrency - held.size + leaving.size
-    if (room <= 0) return
+    if (room <= 0 || !believesInLease()) return
     try {
       await driving.fault('claim.before')
       const leases = await claimRuns(db, worker, agents, room)
@@ -210,12 +217,17 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
   }
 
-  /** Takes the marks of cancellations to the runs, and takes up what a claim without a reply has given to us. */
+  /** Takes the marks of cancellations to the runs, and takes up what is ours and not driven. */
   async function watch(): Promise<void> {
     if (held.size === 0 && !inDoubt) return
     inDoubt = false
-    for (const { lease, canceled } of await drivenRuns(db, worker)) {
-      take(lease)
+    const driven = await drivenRuns(db, worker).catch((error: unknown) => {
+      inDoubt = true
+      throw error
+    })
+    for (const { lease, canceled } of driven) {
+      if (believesInLease()) take(lease)
+      else inDoubt = true
       const one = held.get(lease.run)
       if (canceled && one) cancel(one)
     }

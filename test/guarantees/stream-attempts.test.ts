@@ -1,47 +1,70 @@
-/** What people see of an answer whose commit did not reach the database. */
+/** What people see of an answer whose commit, or whose reply, did not get through. */
 import { expect, it } from 'vitest'
-import { Fault } from '../../src/kernel/fault.ts'
+import { z } from 'zod'
 import type { Db } from '../../src/db/port.ts'
+import { Fault } from '../../src/kernel/fault.ts'
 import { agent } from '../../src/run/agent.ts'
 import { step } from '../../src/run/run.sql.ts'
 import { createRuntime } from '../../src/runtime.ts'
-import type { StreamItem } from '../../src/stream/follow.shell.ts'
 import { memoryStore } from '../../src/testing/memory/store.ts'
+import type { Script } from '../../src/testing/script.ts'
 import { scripted } from '../../src/testing/scripted.ts'
-import { person } from '../setup/stage.ts'
+import { tool } from '../../src/tool/define.ts'
+import { interfere } from '../setup/interfere.ts'
+import { gate, person } from '../setup/stage.ts'
 
-/** The store, to which the first commit of an answer does not get through. */
-function losingOne(db: Db): Db {
-  let lost = false
-  return {
-    ...db,
-    async call(statement, params) {
-      const isAnswer = (statement as unknown) === step && JSON.stringify(params).includes('run_ended')
-      if (!isAnswer || lost) return db.call(statement, params)
-      lost = true
-      throw new Fault('store_unavailable')
-    },
-  }
+const look = tool('shelf.look@1', { input: z.strictObject({}), effect: 'read', run: () => 'empty' })
+
+function speaking(db: Db, script: Script) {
+  const budget = { steps: 3, toolCalls: 2, tokens: 20_000, costCents: 900, seconds: 60 }
+  return createRuntime({ db, agents: [agent('speaker', { model: scripted(script), tools: [look], budget })] })
 }
 
+const following = (run: `run_${string}`) =>
+  ({ run, after: 0, operator: false, signal: new AbortController().signal }) as const
+
 it('K3 an answer that is asked for again under the same claim is never joined with the one before it', async () => {
-  const acting = agent('speaker', {
-    model: scripted([{ text: 'first answer' }, { text: 'second answer' }]),
-    budget: { steps: 2, toolCalls: 1, tokens: 20_000, costCents: 900, seconds: 60 },
+  let lost = false
+  const db = interfere(memoryStore().db, step, async ({ transitions }, send) => {
+    if (lost || !transitions.includes('run_ended')) return send()
+    lost = true
+    throw new Fault('store_unavailable')
   })
-  const runtime = createRuntime({ db: losingOne(memoryStore().db), agents: [acting] })
+  const runtime = speaking(db, [{ text: 'first answer' }, { text: 'second answer' }])
   const { run } = await runtime.submit(person(), { agent: 'speaker', text: 'speak' })
-  const items: StreamItem[] = []
-  const request = { run, after: 0, operator: false, signal: new AbortController().signal }
+  const texts = new Map<number, string>()
   const reading = (async () => {
-    for await (const item of runtime.follow(person(), request)) items.push(item)
+    for await (const item of runtime.follow(person(), following(run)))
+      if (item.kind === 'delta') texts.set(item.attempt, `${texts.get(item.attempt) ?? ''}${item.text}`)
   })()
   const worker = await runtime.work({ onError: () => {} })
   await reading
   await worker.stop()
-  const texts = new Map<number, string>()
-  for (const item of items)
-    if (item.kind === 'delta') texts.set(item.attempt, `${texts.get(item.attempt) ?? ''}${item.text}`)
-  for (const text of texts.values()) expect(['first answer', 'second answer']).toContain(text)
-  expect(texts.size).toBe(2)
+  expect([...texts.values()]).toEqual(['first answer', 'second answer'])
+})
+
+it('A4 K3 who has the message of a step is never sent its text again, when the worker hears of the commit later', async () => {
+  const [stored, told] = [gate(), gate()]
+  const db = interfere(memoryStore().db, step, async (_, send) => {
+    const rows = await send()
+    stored.open()
+    await told.opened
+    return rows
+  })
+  const runtime = speaking(db, [
+    { text: 'let me look', calls: [{ name: 'shelf__look', arguments: {} }] },
+    { text: 'it is empty' },
+  ])
+  const { run } = await runtime.submit(person(), { agent: 'speaker', text: 'speak' })
+  const worker = await runtime.work({ onError: () => {} })
+  await stored.opened
+  const seen: string[] = []
+  for await (const item of runtime.follow(person(), following(run))) {
+    seen.push(item.kind === 'event' ? item.type : `text of step ${item.step}`)
+    // the reader has all that there is to read, and looks once more, before the worker hears
+    if (item.kind === 'event' && item.type === 'calls_settled') void runtime.clock.sleep(300).then(told.open)
+  }
+  await worker.stop()
+  expect(seen).not.toContain('text of step 1')
+  expect(seen).toContain('run_ended')
 })

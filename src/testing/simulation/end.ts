@@ -14,8 +14,7 @@ export function judgeEnd(world: World, reader: Reader | null): void {
     judgeTranscript(world, run)
   }
   const places = new Set([...tables.effect.all()].map((e) => `${e.run_id}/${e.step}/${e.position}`))
-  for (const { place } of provider.log)
-    if (!places.has(place)) world.broken('23 an effect has its intent', place)
+  for (const { place } of provider.log) if (!places.has(place)) world.broken('23 an effect has its intent', place)
   for (const c of tables.confirmation.all()) {
     if (c.status === 'pending' || c.status === 'approved') world.broken('3 no question is left open', c.id)
     const audits = [...tables.audit.all()].filter((a) => a.target === c.id && a.action === 'confirmation.decide')
@@ -29,10 +28,12 @@ export function judgeEnd(world: World, reader: Reader | null): void {
 function judgeRun(world: World, run: RunRow): void {
   const { tables } = world
   const key = `${run.tenant_id}/${run.id}`
-  if (run.end_reason === null) return world.broken('3 every run ends', `${run.id} ${run.status} ${run.wait_reason ?? ''}`)
+  if (run.end_reason === null)
+    return world.broken('3 every run ends', `${run.id} ${run.status} ${run.wait_reason ?? ''}`)
   if (run.reserved_tokens !== 0 || run.reserved_cost !== 0) world.broken('16 everything is released', run.id)
   const ledger = tables.ledger.of(key)
-  const sum = (of: (row: (typeof ledger)[number]) => number): number => ledger.reduce((total, row) => total + of(row), 0)
+  const sum = (of: (row: (typeof ledger)[number]) => number): number =>
+    ledger.reduce((total, row) => total + of(row), 0)
   if (sum((l) => l.input_tokens + l.output_tokens) !== run.used_tokens) world.broken('16 the ledger adds up', run.id)
   if (sum((l) => l.reserved_cost - l.released_cost) !== 0) world.broken('16 the ledger adds up', run.id)
   const told = tables.event.of(key).map(({ type, body }) => ({ type, body: open(run, body) as JsonObject }))
@@ -51,7 +52,8 @@ function judgeEffects(world: World, run: RunRow): void {
     if (e.level === 'read') continue
     const count = world.provider.count(place)
     if (e.outcome === 'ok' && count !== 1) world.broken('1 what is said to have happened has', place)
-    if (e.outcome === 'error' && count !== 0) world.broken('2 nothing happens in silence', `${place} ${e.error_code ?? ''}`)
+    if (e.outcome === 'error' && count !== 0)
+      world.broken('2 nothing happens in silence', `${place} ${e.error_code ?? ''}`)
   }
 }
 

@@ -38,7 +38,11 @@ export function judgeEffects(world: World, moving: Moving): void {
       check(e.status === 'intended' || e.status === 'settled', '23 an effect begins as an intent', place)
       continue
     }
-    check((NEXT[before.status] ?? []).includes(e.status), 'J5 an effect moves along its table', `${place} ${before.status} to ${e.status}`)
+    check(
+      (NEXT[before.status] ?? []).includes(e.status),
+      'J5 an effect moves along its table',
+      `${place} ${before.status} to ${e.status}`,
+    )
     check(before.hash === e.arguments_hash, '13 the arguments stay', place)
     if (e.status === 'started') started(world, moving, e, before)
   }

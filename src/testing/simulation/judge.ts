@@ -83,7 +83,8 @@ export function judgeOf(world: World): Judge {
 
   function owned(old: RunRow, row: RunRow, verb: string, params: unknown): void {
     const { tables, sched } = world
-    const isLive = (worker: string | null): boolean => (tables.worker.get(worker ?? '')?.lease_until ?? -1) > sched.now()
+    const isLive = (worker: string | null): boolean =>
+      (tables.worker.get(worker ?? '')?.lease_until ?? -1) > sched.now()
     if (row.status === 'running' && old.status !== 'running') {
       check(row.epoch === old.epoch + 1, '5 a claim raises the epoch', row.id)
       check(isLive(row.worker_id), '6 a claim needs a lease', row.id)
@@ -140,7 +141,12 @@ export function judgeOf(world: World): Judge {
       if (before === c.status) continue
       known.asked.set(c.id, c.status)
       if (before === undefined) check(c.status === 'pending', '10 a question begins open', c.id)
-      else check((DECISIONS[before] ?? []).includes(c.status), '10 a decision is used once', `${c.id} ${before} to ${c.status}`)
+      else
+        check(
+          (DECISIONS[before] ?? []).includes(c.status),
+          '10 a decision is used once',
+          `${c.id} ${before} to ${c.status}`,
+        )
       if (c.status === 'approved' || c.status === 'rejected') decided(c, known.row, now)
     }
   }

@@ -43,7 +43,14 @@ export function theatre(): Theatre {
       stage.world = world
       await perform(world)
       const { trace, sched, violations } = world
-      return { seed, violation: violations[0] ?? null, hash: trace.hash(), steps: sched.steps(), last: trace.last(), world }
+      return {
+        seed,
+        violation: violations[0] ?? null,
+        hash: trace.hash(),
+        steps: sched.steps(),
+        last: trace.last(),
+        world,
+      }
     },
   }
 }
@@ -106,7 +113,10 @@ async function perform(world: World): Promise<void> {
   const calmAt = sched.now()
   const isOver = (): boolean =>
     (haveEnded(world) && (reader?.seen().isOver ?? true)) || sched.now() > calmAt + LONGEST_MS
-  await sched.run(() => isBroken() || isOver(), () => judgeProgress(world, known, calmAt))
+  await sched.run(
+    () => isBroken() || isOver(),
+    () => judgeProgress(world, known, calmAt),
+  )
   if (!isBroken()) judgeEnd(world, reader)
 }
 
@@ -137,15 +147,23 @@ function judgeProgress(world: World, _known: Known, calmAt: number): void {
   const now = sched.now()
   for (const run of tables.run.all()) {
     if (run.end_reason !== null || isAtRest(world, run)) continue
-    const since = Math.max(calmAt + TIMES.leaseMs * 2.5, world.judge.lastMoved(`${run.tenant_id}/${run.id}`), run.due_at)
+    const since = Math.max(
+      calmAt + TIMES.leaseMs * 2.5,
+      world.judge.lastMoved(`${run.tenant_id}/${run.id}`),
+      run.due_at,
+    )
     if (now > since + PATIENCE_MS) world.broken('3 every run gets on', `${run.id} ${run.status}`)
   }
 }
 
-function isAtRest(world: World, run: World['tables']['run'] extends { get(key: string): infer R } ? NonNullable<R> : never): boolean {
+function isAtRest(
+  world: World,
+  run: World['tables']['run'] extends { get(key: string): infer R } ? NonNullable<R> : never,
+): boolean {
   if (run.status === 'waiting_confirmation') return run.due_at > world.sched.now()
   if (run.status !== 'queued') return false
   for (const older of world.tables.run.all())
-    if (older.session_id === run.session_id && older.generation < run.generation && older.end_reason === null) return true
+    if (older.session_id === run.session_id && older.generation < run.generation && older.end_reason === null)
+      return true
   return false
 }

@@ -39,7 +39,15 @@ export const TOOL_MS = 3_000
 const WAY_MS = 40
 
 type Trouble = 'none' | 'slow' | 'refused' | 'lost' | 'no_reply' | 'failed_before' | 'failed_after' | 'wrong_body'
-const TROUBLES: readonly Trouble[] = ['slow', 'refused', 'lost', 'no_reply', 'failed_before', 'failed_after', 'wrong_body']
+const TROUBLES: readonly Trouble[] = [
+  'slow',
+  'refused',
+  'lost',
+  'no_reply',
+  'failed_before',
+  'failed_after',
+  'wrong_body',
+]
 const ACTS: ReadonlySet<Trouble> = new Set<Trouble>(['none', 'slow', 'no_reply', 'failed_after', 'wrong_body'])
 
 export function providerOf(world: World, outside: Process): Provider {
@@ -90,7 +98,8 @@ export function providerOf(world: World, outside: Process): Provider {
           else if (trouble === 'failed_before' || trouble === 'failed_after')
             reply(to, () => reject(new Error('status 500')))
           else if (trouble === 'wrong_body') reply(to, () => resolve({ toJSON: () => undefined, n: 1n }))
-          else if (trouble === 'none' || trouble === 'slow' || trouble === 'refused') reply(to, () => resolve({ done: order.item }))
+          else if (trouble === 'none' || trouble === 'slow' || trouble === 'refused')
+            reply(to, () => resolve({ done: order.item }))
         }
         sched.after(outside, way, arrive, trouble)
       })
@@ -102,7 +111,8 @@ export function providerOf(world: World, outside: Process): Provider {
         const answer = (): void => {
           const found = byKey.get(key)
           if (trouble === 'lost' || trouble === 'no_reply') return
-          if (trouble === 'failed_before' || trouble === 'failed_after') reply(to, () => reject(new Error('status 500')))
+          if (trouble === 'failed_before' || trouble === 'failed_after')
+            reply(to, () => reject(new Error('status 500')))
           else if (trouble === 'wrong_body') reply(to, () => resolve({} as ProbeOutcome))
           else if (found) reply(to, () => resolve({ happened: true, result: { done: found.item } }))
           else reply(to, () => resolve({ happened: false }))

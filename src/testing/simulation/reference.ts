@@ -63,7 +63,9 @@ export function implausible(events: readonly Told[]): string | null {
     cancel_requested: () => true,
     run_ended(b) {
       ended = true
-      const done = (b['done'] as unknown as readonly { step: number; position: number }[]).map((d) => `${d.step}/${d.position}`)
+      const done = (b['done'] as unknown as readonly { step: number; position: number }[]).map(
+        (d) => `${d.step}/${d.position}`,
+      )
       const isOpen = [...calls.values()].some((state) => state === 'started' || state === 'unknown')
       return !isOpen && done.length === happened.size && done.every((place) => happened.has(place))
     },

@@ -80,7 +80,7 @@ export function scenarioOf(chance: Chance): Scenario {
     messages: chance.pick([1, 1, 2, 3]),
     secondTab: chance.yes(0.2),
     reader: chance.yes(0.5),
-    slowModel: chance.pick([0, 0, 0.3]),
+    slowModel: chance.pick([0, 0, 0.6]),
     skewedClocks: chance.yes(0.2),
     revokes: chance.yes(0.1),
     flips: chance.yes(0.1),

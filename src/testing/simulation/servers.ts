@@ -50,7 +50,8 @@ export function boot(world: World): void {
 function judgeError(world: World, error: unknown): void {
   world.trace.add(world.sched.now(), world.sched.current().name, `error ${Fault.is(error) ? error.code : 'other'}`)
   if (isUnreachable(error) || (error instanceof Error && error.message === PLANTED)) return
-  const text = error instanceof Error ? `${error.message} ${(error.stack ?? '').split('\n')[1]?.trim() ?? ''}` : 'no error'
+  const text =
+    error instanceof Error ? `${error.message} ${(error.stack ?? '').split('\n')[1]?.trim() ?? ''}` : 'no error'
   world.broken('no program error', Fault.is(error) ? `${error.code} ${text}` : text)
 }
 
