@@ -114,9 +114,10 @@ function tableOf<R extends object>(undo: (() => void)[], { name, key, run, also,
       undo.push(() => drop(row))
     },
     change(row, changes) {
-      const before = { ...row }
+      const before: Partial<R> = {}
+      for (const column in changes) before[column] = row[column]
       Object.assign(row, changes)
-      undo.push(() => Object.assign(row, before))
+      undo.push(() => void Object.assign(row, before))
       if (holds && !holds(row)) throw refuse(name, 'check')
     },
     remove(row) {

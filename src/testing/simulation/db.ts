@@ -12,14 +12,13 @@ export function dbOf(world: World, process: Process): Db {
     const era = world.era
     const verb = verbOf(statement)
     await sched.park(verb)
-    await danger(world, process)
+    await danger(world, process, verb)
     const { lostRequest, lostReply, slowReply } = world.scenario.weather
     const lot = world.isStormy ? chance.fraction() : 1
     if (world.era !== era || world.downUntil > sched.now() || lot < lostRequest) throw unavailable()
-    world.judge.before(verb, params)
     const rows = store.apply(statement, params, walls)
     world.judge.after(verb, params)
-    await danger(world, process)
+    await danger(world, process, verb)
     if (lot < lostRequest + lostReply) {
       await sched.park('reply lost')
       throw unavailable()

@@ -9,7 +9,7 @@ import type { Process } from './scheduler.ts'
 import type { World } from './world.ts'
 
 export interface Judge {
-  before(verb: string, params: unknown): void
+  /** A statement has been applied. */
   after(verb: string, params: unknown): void
   leaves(order: Order, by: Process): void
   happened(line: Happened): void
@@ -148,6 +148,7 @@ export function judgeOf(world: World): Judge {
           `${c.id} ${before} to ${c.status}`,
         )
       if (c.status === 'approved' || c.status === 'rejected') decided(c, known.row, now)
+      if (c.status === 'consumed') check((c.execute_by ?? 0) > now, '12 old consent is no consent', c.id)
     }
   }
 
@@ -171,7 +172,7 @@ export function judgeOf(world: World): Judge {
     check(lease > sched.now(), '5 no effect by a worker without a lease', order.place)
     check(order.key === effect.idempotency_key, '1 one key for a call', order.place)
     const sent = `{"item":${JSON.stringify(order.item)},"units":${order.units}}`
-    if (effect.approval === 'auto') return
+    if (!order.tool.endsWith('.hand')) return
     const used = tables.confirmation
       .of(`${run.tenant_id}/${run.id}`)
       .find((c) => c.step === effect.step && c.position === effect.position && c.status === 'consumed')
@@ -180,7 +181,6 @@ export function judgeOf(world: World): Judge {
   }
 
   return {
-    before() {},
     after(verb, params) {
       if (MOVING.has(verb)) look(verb, params)
     },

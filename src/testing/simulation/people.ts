@@ -57,7 +57,6 @@ export function actorsOf(world: World): Known {
   act('ann', (sleep) => talk(world, known, sleep))
   act('ann.inbox', (sleep) => answerCards(world, sleep))
   act('olga', (sleep) => operate(world, sleep))
-  if (scenario.changesMind > 0) act('ann.stop', (sleep) => cancelSome(world, known, sleep))
   if (scenario.intruder) act('mal', (sleep) => intrude(world, known, sleep))
   if (scenario.skewedClocks) act('gremlin', (sleep) => turnClocks(world, sleep))
   if (scenario.revokes) act('admin', (sleep) => revoke(world, sleep))
@@ -95,6 +94,7 @@ async function talk(world: World, known: Known, sleep: Sleep): Promise<void> {
       session = value.session
       version = Math.max(version, value.sessionVersion)
       known.sessions.set(session, version)
+      changeMind(world, value.run, 200)
       return true
     }
     if (said.code === 'precondition_failed') version = said.fault.facts.currentVersion ?? version
@@ -140,6 +140,7 @@ const decisionOf = ({ id, version, paramsHash }: ConfirmationView, approve: bool
 /** What was recorded, or null. */
 async function press(world: World, card: ConfirmationView, approve: boolean): Promise<boolean | null> {
   if (approve) world.judge.consented(card.id, card.params)
+  changeMind(world, card.run, 60)
   const answer = await ask(world, (r) => r.decide(ANN, decisionOf(card, approve)))
   return 'value' in answer ? approve : null
 }
@@ -165,12 +166,12 @@ async function pressWrongly(world: World, card: ConfirmationView): Promise<void>
   if ('value' in (await wrong())) world.broken('11 a decision binds everything', card.id)
 }
 
-async function cancelSome(world: World, known: Known, sleep: Sleep): Promise<void> {
-  while (world.isStormy || !known.isSilent) {
-    await sleep(200, 4_000)
-    const run = known.runs.at(-1)
-    if (run && world.chance.yes(world.scenario.changesMind)) await ask(world, (r) => r.cancel(ANN, run, 'user', null))
-  }
+/** Stops a run some moments later, when it is in the middle of things. */
+function changeMind(world: World, run: RunId, withinMs: number): void {
+  const { chance, sched, scenario } = world
+  if (!world.isStormy || !chance.yes(scenario.changesMind)) return
+  const stop = (): void => void ask(world, (r) => r.cancel(ANN, run, 'user', null))
+  sched.after(sched.current(), chance.below(chance.yes(0.7) ? withinMs : 3_000), stop, 'stops it')
 }
 
 /** Says what became of unknown effects, by the provider's own books, once nothing can be on its way any more. */

@@ -1,13 +1,14 @@
 /** One seed, from the first message to the last check. */
 import { memoryStore, memoryVerbs } from '../memory/store.ts'
-import { agentsOn, type Stage } from './agents.ts'
+import { type Bug, withBug } from './bugs.ts'
+import { type Agents, agentsOn, type Stage } from './agents.ts'
 import { judgeEnd } from './end.ts'
 import { judgeOf } from './judge.ts'
 import { actorsOf, type Known } from './people.ts'
 import { providerOf, TOOL_MS } from './provider.ts'
 import { chanceOf } from './random.ts'
 import { readerOf } from './reader.ts'
-import { type Scenario, scenarioOf, TIMES } from './scenario.ts'
+import { scenarioOf, TIMES } from './scenario.ts'
 import { type Process, scheduler } from './scheduler.ts'
 import { boot } from './servers.ts'
 import { traceOf } from './trace.ts'
@@ -25,7 +26,7 @@ export interface Played {
 
 /** A stage with its actors' costumes: agents and tools are made once. */
 export interface Theatre {
-  play(seed: number): Promise<Played>
+  play(seed: number, bug?: Bug | null): Promise<Played>
 }
 
 /** Once it is calm a run rests or moves within two leases and the longest that a step may take without a commit. */
@@ -38,8 +39,8 @@ export function theatre(): Theatre {
   const stage: Stage = { world: null }
   const agents = agentsOn(stage)
   return {
-    async play(seed) {
-      const world = worldOf(seed, (s) => agents[s.agent])
+    async play(seed, bug = null) {
+      const world = worldOf(seed, bug, agents)
       stage.world = world
       await perform(world)
       const { trace, sched, violations } = world
@@ -55,12 +56,14 @@ export function theatre(): Theatre {
   }
 }
 
-function worldOf(seed: number, agentsFor: (scenario: Scenario) => World['agents']): World {
+function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
   const chance = chanceOf(seed)
   const trace = traceOf()
   const sched = scheduler(chance, trace)
   const scenario = scenarioOf(chance)
-  const store = memoryStore({ now: sched.now, verbs: memoryVerbs() })
+  const verbs = memoryVerbs(bug?.guards)
+  bug?.verbs?.(verbs)
+  const store = memoryStore({ now: sched.now, verbs })
   let made = 0
   const outside: Process = sched.process('outside')
   const violations: Violation[] = []
@@ -73,7 +76,10 @@ function worldOf(seed: number, agentsFor: (scenario: Scenario) => World['agents'
     scenario,
     servers: [],
     outside,
-    agents: agentsFor(scenario),
+    bug,
+    get agents() {
+      return cast
+    },
     violations,
     isStormy: true,
     era: 0,
@@ -95,6 +101,8 @@ function worldOf(seed: number, agentsFor: (scenario: Scenario) => World['agents'
   }
   const provider = providerOf(world, outside)
   const judge = judgeOf(world)
+  const [first, second] = agents[scenario.agent]
+  const cast = [withBug(first, bug, world), withBug(second, bug, world)] as const
   return world
 }
 

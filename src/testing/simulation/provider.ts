@@ -38,17 +38,20 @@ export const TOOL_MS = 3_000
 /** A request, and a reply, take a little. */
 const WAY_MS = 40
 
-type Trouble = 'none' | 'slow' | 'refused' | 'lost' | 'no_reply' | 'failed_before' | 'failed_after' | 'wrong_body'
-const TROUBLES: readonly Trouble[] = [
+const TROUBLES = [
   'slow',
   'refused',
   'lost',
   'no_reply',
   'failed_before',
   'failed_after',
+  // a gateway gives up at once, and what is behind it works on
+  'failed_early',
   'wrong_body',
-]
-const ACTS: ReadonlySet<Trouble> = new Set<Trouble>(['none', 'slow', 'no_reply', 'failed_after', 'wrong_body'])
+] as const
+type Trouble = 'none' | (typeof TROUBLES)[number]
+const ACTS = new Set<Trouble>(['none', 'slow', 'no_reply', 'failed_after', 'failed_early', 'wrong_body'])
+const LATE = new Set<Trouble>(['slow', 'failed_early'])
 
 export function providerOf(world: World, outside: Process): Provider {
   const { sched, chance } = world
@@ -85,9 +88,11 @@ export function providerOf(world: World, outside: Process): Provider {
       world.trace.add(sched.now(), to.name, `order ${order.place} ${trouble}`)
       world.judge.leaves(order, to)
       pending.set(order.place, (pending.get(order.place) ?? 0) + 1)
-      // what is slow acts within its contract, and answers too late
-      const way = trouble === 'slow' ? chance.between(WAY_MS, TOOL_MS - 1) : chance.below(WAY_MS)
+      // what is slow still acts within its contract
+      const way = LATE.has(trouble) ? chance.between(WAY_MS, TOOL_MS - 1) : chance.below(WAY_MS)
       return new Promise((resolve, reject) => {
+        const fail = (): void => reject(new Error('status 500'))
+        if (trouble === 'failed_early') reply(to, fail)
         const arrive = (): void => {
           pending.set(order.place, (pending.get(order.place) ?? 1) - 1)
           const isKnown = isKeyed(order.mode) && byKey.has(order.key)
@@ -95,8 +100,7 @@ export function providerOf(world: World, outside: Process): Provider {
           if (isRefused) refusedKeys.add(order.key)
           else if (ACTS.has(trouble)) act(order)
           if (isRefused) reply(to, () => reject(toolError('business_rejected')))
-          else if (trouble === 'failed_before' || trouble === 'failed_after')
-            reply(to, () => reject(new Error('status 500')))
+          else if (trouble === 'failed_before' || trouble === 'failed_after') reply(to, fail)
           else if (trouble === 'wrong_body') reply(to, () => resolve({ toJSON: () => undefined, n: 1n }))
           else if (trouble === 'none' || trouble === 'slow' || trouble === 'refused')
             reply(to, () => resolve({ done: order.item }))

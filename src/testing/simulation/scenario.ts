@@ -85,7 +85,7 @@ export function scenarioOf(chance: Chance): Scenario {
     revokes: chance.yes(0.1),
     flips: chance.yes(0.1),
     intruder: chance.yes(0.15),
-    changesMind: chance.pick([0, 0, 0.1, 0.4]),
+    changesMind: chance.pick([0, 0, 0.2, 0.6]),
   }
 }
 
@@ -94,7 +94,7 @@ function weatherOf(chance: Chance): Weather {
   const some = (most: number): number => (chance.yes(0.5) ? chance.fraction() * most : 0)
   return {
     crash: some(0.02),
-    pause: some(0.02),
+    pause: some(0.03),
     lostReply: some(0.05),
     lostRequest: some(0.03),
     slowReply: some(0.1),

@@ -23,14 +23,17 @@ export function boot(world: World): void {
   const process = sched.process(`w${world.next()}`)
   const skew: Skew = { offsetMs: 0, frozenAt: null }
   if (world.scenario.skewedClocks) skew.offsetMs = chance.between(-3_600_000, 3_600_000)
+  const { bug } = world
+  const db = dbOf(world, process)
+  const clock = clockOf(sched, process, skew)
   const runtime = createRuntime({
-    db: dbOf(world, process),
+    db: bug?.db?.(db, world) ?? db,
     agents: [world.agents[world.release]],
-    clock: clockOf(sched, process, skew),
+    clock: bug?.clock?.(clock) ?? clock,
     ids: idsOf(world.next),
     random: randomOf(chance),
     fault: faultHook(world, process),
-    authorize: authorizer(world),
+    authorize: bug?.permits ? () => true : authorizer(world),
   })
   const server: Server = { process, runtime, skew, worker: null, isStopping: false }
   world.servers.push(server)

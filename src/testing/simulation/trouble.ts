@@ -11,12 +11,22 @@ export const PLANTED = 'planted by the seed'
 
 export const unavailable = (): Fault => new Fault('store_unavailable')
 
+/** Where an effect is about to leave the house: trouble is wanted most. */
+const DELICATE: ReadonlySet<string> = new Set([
+  'preflight.before',
+  'preflight.after',
+  'start',
+  'ext.before',
+  'ext.replied',
+])
+const MORE = 5
+
 /** Never resolves when the process has died here; later when it stands still. */
-export async function danger(world: World, process: Process): Promise<void> {
+export async function danger(world: World, process: Process, place: string): Promise<void> {
   const { chance, scenario, sched } = world
   if (!world.isStormy || !isServer(process)) return
   const { crash: crashes, pause } = scenario.weather
-  const lot = chance.fraction()
+  const lot = chance.fraction() / (DELICATE.has(place) ? MORE : 1)
   if (lot < crashes) {
     crash(world, process)
     await new Promise<never>(() => {})
@@ -35,7 +45,7 @@ export const faultHook =
   (world: World, process: Process): FaultHook =>
   async (point) => {
     await world.sched.park(point)
-    await danger(world, process)
+    await danger(world, process, point)
     const { throws } = world.scenario.weather
     if (world.isStormy && throws > 0 && world.chance.yes(throws)) throw new Error(PLANTED)
   }

@@ -2,6 +2,7 @@
 import type { Agent } from '../../run/agent.ts'
 import type { Tables } from '../memory/tables.ts'
 import type { MemoryStore } from '../memory/store.ts'
+import type { Bug } from './bugs.ts'
 import type { Judge } from './judge.ts'
 import type { Provider } from './provider.ts'
 import type { Chance } from './random.ts'
@@ -23,6 +24,8 @@ export interface World {
   readonly store: MemoryStore
   readonly tables: Tables
   readonly scenario: Scenario
+  /** The fault that is planted, if one is. */
+  readonly bug: Bug | null
   readonly provider: Provider
   readonly judge: Judge
   readonly servers: Server[]
