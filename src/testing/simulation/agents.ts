@@ -86,7 +86,7 @@ const SPECS: Readonly<Record<AgentName, Pick<AgentSpec, 'budget' | 'onMessage' |
     onMessage: 'replace',
   },
   tight: {
-    budget: { steps: 3, toolCalls: 3, tokens: 2_500, costCents: 4, seconds: 5 },
+    budget: { steps: 3, toolCalls: 3, tokens: 2_500, costCents: 4, seconds: 2.5 },
     onReject: 'end',
   },
   strict: {

@@ -25,10 +25,10 @@ import type { World } from './world.ts'
 export interface Bug {
   readonly name: string
   readonly guards?: AllGuards
-  readonly verbs?: (verbs: Verbs) => void
-  readonly contract?: (contract: Contract, world: World) => Contract
-  readonly clock?: (clock: Clock) => Clock
-  readonly db?: (db: Db, world: World) => Db
+  readonly verbs?: (this: void, verbs: Verbs) => void
+  readonly contract?: (this: void, contract: Contract, world: World) => Contract
+  readonly clock?: (this: void, clock: Clock) => Clock
+  readonly db?: (this: void, db: Db, world: World) => Db
   /** The authoriser says yes to everything. */
   readonly permits?: true
 }
@@ -207,30 +207,31 @@ export const BUGS: readonly Bug[] = [
 
 const effectOf = ({ effect }: Contract): Contract['effect'] => (effect === 'irreversible' ? 'write' : effect)
 
+interface Intents extends Place {
+  readonly effects: readonly {
+    readonly step: number
+    readonly position: number
+    readonly level: string
+    readonly key: string
+    readonly tool: string
+    readonly status: string
+  }[]
+}
+
 /** The request leaves, and then its intent is stored. */
 function effectFirst(db: Db, world: World): Db {
+  const send = ({ run, effects }: Intents): void => {
+    for (const { step: at, position, level, key, tool, status } of effects) {
+      if (level !== 'write' || status !== 'intended') continue
+      const order = { mode: tool.split('.')[0] as Mode, tool, key, place: `${run}/${at}/${position}` }
+      void world.provider.order({ ...order, item: '', units: 0 }).catch(() => {})
+    }
+  }
   return {
     ...db,
     async call(statement, params) {
-      if ((statement as unknown) === step) {
-        const { transitions } = params as unknown as { readonly transitions: string }
-        type Intents = Place & {
-          readonly effects: readonly {
-            step: number
-            position: number
-            level: string
-            key: string
-            tool: string
-            status: string
-          }[]
-        }
-        for (const { run, effects } of JSON.parse(transitions) as Intents[])
-          for (const { step: at, position, level, key, tool, status } of effects)
-            if (level === 'write' && status === 'intended') {
-              const order = { mode: tool.split('.')[0] as Mode, tool, key, place: `${run}/${at}/${position}` }
-              void world.provider.order({ ...order, item: '', units: 0 }).catch(() => {})
-            }
-      }
+      if ((statement as unknown) === step)
+        (JSON.parse((params as unknown as { readonly transitions: string }).transitions) as Intents[]).forEach(send)
       return db.call(statement, params)
     },
   }

@@ -5,6 +5,7 @@ import type { RunId, SessionId } from '../../kernel/ids.ts'
 import type { Actor } from '../../kernel/scope.ts'
 import { actorFrom } from '../../request/actor.ts'
 import type { Runtime } from '../../runtime.ts'
+import type { Table } from '../memory/tables.ts'
 import { MODES } from './scenario.ts'
 import { call, redeploy } from './servers.ts'
 import type { World } from './world.ts'
@@ -112,12 +113,19 @@ async function talk(world: World, known: Known, sleep: Sleep): Promise<void> {
   known.isSilent = true
 }
 
+/** Somebody is called when there is something to do: looking in vain only costs steps. */
+function has<R>(table: Table<R>, wanted: (row: R) => boolean): boolean {
+  for (const row of table.all()) if (wanted(row)) return true
+  return false
+}
+
 /** Presses yes or no, twice, too late, on the wrong thing; and once everything is calm, on all that is left. */
 async function answerCards(world: World, sleep: Sleep): Promise<void> {
   const { chance } = world
   const recorded = new Map<string, boolean>()
   for (;;) {
     await sleep(150, 1_500)
+    if (!has(world.tables.confirmation, (c) => c.status === 'pending')) continue
     const page = await ask(world, (r) => r.reads.confirmations(ANN, { run: '', after: '', limit: 10 }))
     for (const card of 'value' in page ? page.value.items : []) {
       if (world.isStormy && chance.yes(0.25)) continue
@@ -179,6 +187,7 @@ async function operate(world: World, sleep: Sleep): Promise<void> {
   const { chance, provider } = world
   for (;;) {
     await sleep(500, 3_000)
+    if (!has(world.tables.effect, (e) => e.status === 'unknown')) continue
     const open = await ask(world, (r) => r.unknownEffects(OLGA, 10))
     for (const e of 'value' in open ? open.value : []) {
       const place = `${e.run}/${e.step}/${e.position}`

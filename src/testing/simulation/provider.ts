@@ -45,7 +45,8 @@ const TROUBLES = [
   'no_reply',
   'failed_before',
   'failed_after',
-  // a gateway gives up at once, and what is behind it works on
+  // a gateway gives up at once, and what is behind it works on: twice, because it is the worst
+  'failed_early',
   'failed_early',
   'wrong_body',
 ] as const

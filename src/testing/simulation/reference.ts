@@ -40,12 +40,12 @@ export function implausible(events: readonly Told[]): string | null {
         return become(position, 'asked', 'open')
       }),
     confirmation_decided: (b) =>
-      become(cards.get(String(b['confirmation'])), b['outcome'] === 'approved' ? 'approved' : 'rejected', 'asked'),
+      become(cards.get(b['confirmation'] as string), b['outcome'] === 'approved' ? 'approved' : 'rejected', 'asked'),
     confirmation_closed: () => true,
     effect_started: (b) => b['step'] === step && become(position(b), 'started', 'open', 'approved', 'started'),
     effect_unknown: (b) => b['step'] === step && become(position(b), 'unknown', 'started'),
     effect_resolved(b) {
-      if (b['outcome'] === 'happened') happened.add(`${step}/${String(b['position'])}`)
+      if (b['outcome'] === 'happened') happened.add(`${step}/${position(b)}`)
       return become(position(b), 'done', 'unknown')
     },
     calls_settled: (b) =>

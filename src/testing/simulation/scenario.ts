@@ -2,7 +2,7 @@
 import type { Chance } from './random.ts'
 
 /** The product's figures, but for the poll, which only costs steps. */
-export const TIMES = { heartbeatMs: 2_000, leaseMs: 8_000, pollMs: 1_000, graceMs: 4_000 } as const
+export const TIMES = { heartbeatMs: 2_000, leaseMs: 8_000, pollMs: 1_500, graceMs: 4_000 } as const
 
 /** Chances of each kind of trouble, at each step of a server that could meet it. */
 export interface Weather {
@@ -71,11 +71,11 @@ export function scenarioOf(chance: Chance): Scenario {
   const weather = weatherOf(chance)
   const modes = chance.yes(0.5) ? [chance.pick(MODES)] : [chance.pick(MODES), chance.pick(MODES)]
   return {
-    workers: chance.pick([1, 2, 2, 3]),
+    workers: chance.pick([1, 1, 2, 2, 3]),
     weather,
     calmAt: chance.between(3_000, 14_000),
-    agent: chance.pick(['plain', 'plain', 'plain', ...AGENTS]),
-    planner: chance.pick(['legal', 'legal', 'legal', 'legal', ...PLANNERS]),
+    agent: chance.pick(['plain', 'plain', 'plain', 'tight', ...AGENTS]),
+    planner: chance.yes(0.6) ? 'legal' : chance.pick(PLANNERS),
     modes,
     messages: chance.pick([1, 1, 2, 3]),
     secondTab: chance.yes(0.2),
@@ -94,13 +94,13 @@ function weatherOf(chance: Chance): Weather {
   const some = (most: number): number => (chance.yes(0.5) ? chance.fraction() * most : 0)
   return {
     crash: some(0.02),
-    pause: some(0.03),
+    pause: some(0.04),
     lostReply: some(0.05),
     lostRequest: some(0.03),
     slowReply: some(0.1),
     throws: chance.yes(0.1) ? 0.01 : 0,
     restarts: chance.yes(0.2) ? [chance.between(500, 8_000)] : [],
-    provider: chance.yes(0.7) ? chance.fraction() * 0.5 : 0,
+    provider: chance.yes(0.8) ? chance.fraction() * 0.6 : 0,
     model: some(0.2),
     authorizer: chance.yes(0.1) ? 0.2 : 0,
   }

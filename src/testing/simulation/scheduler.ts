@@ -142,7 +142,7 @@ export function scheduler(chance: Chance, trace: Trace): Scheduler {
             else if (step()) rested(go)
             else resolve('idle')
           } catch (error) {
-            reject(error as Error)
+            reject(error)
           }
         }
         go()

@@ -39,7 +39,7 @@ export function clockOf(sched: Scheduler, process: Process, skew: Skew): Clock {
 
 /** Short and in order, so that a trace can be read. */
 export const idsOf = (next: () => number): Ids => ({
-  next: (prefix) => `${prefix}_${String(next()).padStart(5, '0')}` as Id<typeof prefix>,
+  next: (prefix) => `${prefix}_${String(next()).padStart(5, '0')}`,
 })
 
 export const randomOf = (chance: Chance): Random => ({

@@ -4,6 +4,7 @@ import type { Authorize } from '../../run/acting.ts'
 import type { Worker } from '../../run/worker.shell.ts'
 import { createRuntime, type Runtime } from '../../runtime.ts'
 import { dbOf } from './db.ts'
+import { TOOL_MS } from './provider.ts'
 import { TIMES } from './scenario.ts'
 import type { Process } from './scheduler.ts'
 import { clockOf, idsOf, randomOf, type Skew } from './seams.ts'
@@ -86,9 +87,16 @@ function authorizer(world: World): Authorize {
   return (_actor, { tool }) => {
     if (world.closedSince.has('*')) return garbage(world)
     const yes = !world.closedSince.has(tool)
-    return world.chance.yes(0.8) ? yes : world.sched.park('authorize').then(() => yes)
+    if (world.chance.yes(0.75)) return yes
+    return world.isStormy && world.chance.yes(0.3) ? slowly(world, yes) : world.sched.park('authorize').then(() => yes)
   }
 }
+
+/** Just in time, and much may have changed meanwhile. */
+const slowly = ({ sched, chance }: World, yes: boolean): Promise<boolean> =>
+  new Promise((resolve) => {
+    sched.after(sched.current(), chance.between(300, TOOL_MS - 100), () => resolve(yes), 'authorize')
+  })
 
 function garbage({ chance }: World): Promise<boolean> {
   const said: readonly (() => Promise<unknown>)[] = [
@@ -122,7 +130,7 @@ export function call<T>(world: World, work: (runtime: Runtime) => Promise<T>): P
     sched.spawn(server.process, 'request', () => {
       work(server.runtime).then(
         (value) => reply(() => resolve(value)),
-        (error: unknown) => reply(() => reject(error as Error)),
+        (error: unknown) => reply(() => reject(error)),
       )
     })
   })

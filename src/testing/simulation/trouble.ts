@@ -19,7 +19,7 @@ const DELICATE: ReadonlySet<string> = new Set([
   'ext.before',
   'ext.replied',
 ])
-const MORE = 5
+const MORE = 8
 
 /** Never resolves when the process has died here; later when it stands still. */
 export async function danger(world: World, process: Process, place: string): Promise<void> {
@@ -32,8 +32,13 @@ export async function danger(world: World, process: Process, place: string): Pro
     await new Promise<never>(() => {})
   }
   if (lot < crashes + pause) {
-    // up to two and a half leases: others have taken over, or nearly
-    const ms = chance.between(200, TIMES.leaseMs * 2.5)
+    // less than a lease, about one, or much more: nobody has noticed, others are about to take over, or have done so
+    const [least, most] = chance.pick([
+      [200, 3_000],
+      [3_000, TIMES.leaseMs + 1_000],
+      [TIMES.leaseMs, TIMES.leaseMs * 2.5],
+    ] as const)
+    const ms = chance.between(least, most)
     world.trace.add(sched.now(), process.name, 'FROZEN')
     sched.freeze(process, ms)
     await sched.park('thawed')
