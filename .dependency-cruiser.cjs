@@ -6,7 +6,7 @@ const WORLD = '\\.(store|shell|sql)\\.ts$'
 const PURE = { path: `^src/(kernel|${SLICES})/`, pathNot: [WORLD, TEST] }
 
 /** Packages that compute and do nothing else, see docs/decisions/2026-11-30-packages-of-pure-files.md. */
-const PURE_PACKAGES = 'node_modules/(zod|ajv|ajv-formats|tokenx|yaml)/|^(node:)?crypto$'
+const PURE_PACKAGES = 'node_modules/(zod|ajv|ajv-formats|tokenx|yaml|ipaddr\\.js)/|^(node:)?crypto$'
 
 /** Matches runtime imports only. */
 const atRunTime = { dependencyTypesNot: ['type-only'] }
@@ -59,7 +59,7 @@ module.exports = {
       'cli-to-runtime',
       'Commands talk to the runtime, and start the other edges.',
       { path: '^src/cli/', pathNot: TEST },
-      { path: '^src/', pathNot: ['^src/(cli|kernel|http|eval|testing)/', '^src/(runtime|index)\\.ts$'], ...atRunTime },
+      { path: '^src/', pathNot: ['^src/(cli|kernel|http|eval|testing)/', '^src/(runtime|index|mcp)\\.ts$'], ...atRunTime },
     ),
     forbid(
       'testing-stays-out',

@@ -4,6 +4,7 @@
 create role plimsoll_app nologin;
 create role plimsoll_claim nologin;
 create role plimsoll_owner nologin;
+create role plimsoll_relay nologin;
 create role plimsoll_step nologin;
 
 -- schemas
@@ -11,6 +12,7 @@ create schema plimsoll authorization postgres;
 grant create, usage on schema plimsoll to plimsoll_owner;
 grant usage on schema plimsoll to plimsoll_app;
 grant usage on schema plimsoll to plimsoll_claim;
+grant usage on schema plimsoll to plimsoll_relay;
 grant usage on schema plimsoll to plimsoll_step;
 grant usage on schema public to public;
 
@@ -18,9 +20,11 @@ grant usage on schema public to public;
 create domain plimsoll.amount as bigint CHECK ((VALUE >= 0));
 create domain plimsoll.approval as text CHECK ((VALUE = ANY (ARRAY['auto'::text, 'confirm'::text, 'strong_confirm'::text, 'refused'::text])));
 create domain plimsoll.cancel_cause as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'superseded'::text, 'disconnect'::text, 'operator'::text, 'parent'::text])));
+create domain plimsoll.delivery_outcome as text CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'given_up'::text])));
 create domain plimsoll.effect_kind as text CHECK ((VALUE = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text])));
 create domain plimsoll.effect_level as text CHECK ((VALUE = ANY (ARRAY['read'::text, 'write'::text, 'irreversible'::text])));
-create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intended'::text, 'started'::text, 'settled'::text, 'unknown'::text])));
+create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intended'::text, 'started'::text, 'waiting'::text, 'settled'::text, 'unknown'::text])));
+create domain plimsoll.endpoint_state as text CHECK ((VALUE = ANY (ARRAY['enabled'::text, 'disabled'::text])));
 create domain plimsoll.ledger_kind as text CHECK ((VALUE = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text])));
 create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])));
 create domain plimsoll.name as text CHECK ((VALUE ~ '^[a-z0-9_]{1,40}$'::text));
@@ -118,6 +122,60 @@ CREATE UNIQUE INDEX credential_id ON plimsoll.credential USING btree (tenant_id,
 grant insert, select on table plimsoll.credential to plimsoll_app;
 grant update (revoked_at) on table plimsoll.credential to plimsoll_app;
 
+create table plimsoll.delivery (
+  tenant_id text not null,
+  endpoint_id text not null,
+  run_id text not null,
+  environment text not null,
+  sent bigint not null,
+  head bigint not null,
+  attempt integer not null default 0,
+  due_at timestamp with time zone not null default now(),
+  worker_id text,
+  epoch bigint not null default 0,
+  constraint delivery_pkey PRIMARY KEY (tenant_id, endpoint_id, run_id)
+) with (fillfactor=70);
+alter table plimsoll.delivery enable row level security;
+alter table plimsoll.delivery force row level security;
+alter table plimsoll.delivery owner to plimsoll_owner;
+CREATE INDEX delivery_claimed ON plimsoll.delivery USING btree (endpoint_id) WHERE (worker_id IS NOT NULL);
+CREATE INDEX delivery_due ON plimsoll.delivery USING btree (endpoint_id, due_at) WHERE (due_at < 'infinity'::timestamp with time zone);
+create policy relay on plimsoll.delivery for all to plimsoll_relay using (((EXISTS ( SELECT
+   FROM plimsoll.sink s
+  WHERE (s.name = delivery.endpoint_id))) OR (EXISTS ( SELECT
+   FROM plimsoll.endpoint e
+  WHERE ((e.tenant_id = delivery.tenant_id) AND (e.environment = delivery.environment) AND (e.id = delivery.endpoint_id)))))) with check (((EXISTS ( SELECT
+   FROM plimsoll.sink s
+  WHERE (s.name = delivery.endpoint_id))) OR (EXISTS ( SELECT
+   FROM plimsoll.endpoint e
+  WHERE ((e.tenant_id = delivery.tenant_id) AND (e.environment = delivery.environment) AND (e.id = delivery.endpoint_id))))));
+create policy tenant on plimsoll.delivery for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.delivery to plimsoll_app;
+grant insert, select on table plimsoll.delivery to plimsoll_relay;
+grant update (attempt, due_at, epoch, head, sent, worker_id) on table plimsoll.delivery to plimsoll_app;
+grant update (due_at, epoch, head, worker_id) on table plimsoll.delivery to plimsoll_relay;
+
+create table plimsoll.delivery_attempt (
+  tenant_id text not null,
+  endpoint_id text not null,
+  run_id text not null,
+  seq bigint not null,
+  epoch bigint not null,
+  environment text not null,
+  outcome plimsoll.delivery_outcome not null,
+  status integer,
+  fault text,
+  millis integer not null,
+  created_at timestamp with time zone not null default now(),
+  constraint delivery_attempt_pkey PRIMARY KEY (tenant_id, endpoint_id, run_id, seq, epoch)
+);
+alter table plimsoll.delivery_attempt enable row level security;
+alter table plimsoll.delivery_attempt force row level security;
+alter table plimsoll.delivery_attempt owner to plimsoll_owner;
+CREATE INDEX delivery_attempt_newest ON plimsoll.delivery_attempt USING btree (tenant_id, endpoint_id, created_at);
+create policy tenant on plimsoll.delivery_attempt for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.delivery_attempt to plimsoll_app;
+
 create unlogged table plimsoll.delta (
   tenant_id text not null,
   run_id text not null,
@@ -162,6 +220,10 @@ create table plimsoll.effect (
   result bytea,
   result_hash text,
   attempt integer not null default 0,
+  again boolean not null default false,
+  wait_signal text,
+  wait_until timestamp with time zone,
+  waits integer not null default 0,
   resource text,
   resource_version text,
   compensates text,
@@ -177,14 +239,45 @@ alter table plimsoll.effect enable row level security;
 alter table plimsoll.effect force row level security;
 alter table plimsoll.effect owner to plimsoll_owner;
 CREATE INDEX effect_repeats ON plimsoll.effect USING btree (tenant_id, session_id, arguments_hash) WHERE ((level)::text = 'irreversible'::text);
+CREATE INDEX effect_signal ON plimsoll.effect USING btree (tenant_id, wait_signal) WHERE ((status)::text = 'waiting'::text);
 CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, started_at) WHERE ((status)::text = 'unknown'::text);
 CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE ((level)::text <> 'read'::text);
 create policy batch on plimsoll.effect for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
-grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_step;
-grant update (attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status) on table plimsoll.effect to plimsoll_step;
+grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
+grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
+
+create table plimsoll.endpoint (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  url bytea not null,
+  secret bytea not null,
+  previous_secret bytea,
+  previous_until timestamp with time zone,
+  types text[],
+  state plimsoll.endpoint_state not null default 'enabled'::text,
+  reason text,
+  starts_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone not null default now(),
+  failures integer not null default 0,
+  failing_since timestamp with time zone,
+  retry_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  constraint endpoint_pkey PRIMARY KEY (tenant_id, id)
+) with (fillfactor=70);
+alter table plimsoll.endpoint enable row level security;
+alter table plimsoll.endpoint force row level security;
+alter table plimsoll.endpoint owner to plimsoll_owner;
+CREATE INDEX endpoint_enabled ON plimsoll.endpoint USING btree (tenant_id, environment) WHERE ((state)::text = 'enabled'::text);
+create policy relay on plimsoll.endpoint for all to plimsoll_relay using (((state)::text = 'enabled'::text)) with check (((state)::text = 'enabled'::text));
+create policy tenant on plimsoll.endpoint for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.endpoint to plimsoll_app;
+grant select (environment, failures, id, retry_at, seen_at, starts_at, state, tenant_id, types) on table plimsoll.endpoint to plimsoll_relay;
+grant update (failing_since, failures, previous_secret, previous_until, reason, retry_at, secret, state) on table plimsoll.endpoint to plimsoll_app;
+grant update (seen_at) on table plimsoll.endpoint to plimsoll_relay;
 
 create table plimsoll.event (
   tenant_id text not null,
@@ -200,10 +293,13 @@ create table plimsoll.event (
 alter table plimsoll.event enable row level security;
 alter table plimsoll.event force row level security;
 alter table plimsoll.event owner to plimsoll_owner;
+CREATE INDEX event_created ON plimsoll.event USING brin (created_at);
 create policy batch on plimsoll.event for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy relay on plimsoll.event for select to plimsoll_relay using (((visibility)::text = 'user'::text));
 create policy tenant on plimsoll.event for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.event to plimsoll_step;
 grant select on table plimsoll.event to plimsoll_app;
+grant select (created_at, environment, run_id, seq, tenant_id, type, visibility) on table plimsoll.event to plimsoll_relay;
 
 create table plimsoll.idempotency (
   tenant_id text not null,
@@ -395,6 +491,37 @@ grant insert, select on table plimsoll.session to plimsoll_step;
 grant select on table plimsoll.session to plimsoll_app;
 grant update (closed_at, generation, version) on table plimsoll.session to plimsoll_step;
 
+create table plimsoll.signal (
+  tenant_id text not null,
+  environment text not null,
+  key text not null,
+  waiters text[] not null default '{}'::text[],
+  body bytea,
+  body_hash text,
+  created_at timestamp with time zone not null default now(),
+  told_at timestamp with time zone,
+  constraint signal_pkey PRIMARY KEY (tenant_id, environment, key),
+  constraint signal_check CHECK (((body IS NULL) = (body_hash IS NULL)))
+) with (fillfactor=70);
+alter table plimsoll.signal enable row level security;
+alter table plimsoll.signal force row level security;
+alter table plimsoll.signal owner to plimsoll_owner;
+create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0));
+create policy tenant on plimsoll.signal for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select, update on table plimsoll.signal to plimsoll_step;
+grant select on table plimsoll.signal to plimsoll_app;
+
+create table plimsoll.sink (
+  name text not null,
+  starts_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone not null default now(),
+  constraint sink_pkey PRIMARY KEY (name),
+  constraint sink_name_check CHECK (((name ~ '^[a-z0-9_]{1,40}$'::text) AND (name !~ '^whk_'::text)))
+);
+alter table plimsoll.sink owner to plimsoll_owner;
+grant insert, select on table plimsoll.sink to plimsoll_relay;
+grant update (seen_at) on table plimsoll.sink to plimsoll_relay;
+
 create table plimsoll.tenant (
   id text not null,
   created_at timestamp with time zone not null default now(),
@@ -418,6 +545,20 @@ alter table plimsoll.tombstone owner to plimsoll_owner;
 create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant select on table plimsoll.tombstone to plimsoll_app;
 
+create table plimsoll.tool_calls (
+  tenant_id text not null,
+  environment text not null,
+  tool text not null,
+  starts timestamp with time zone[] not null,
+  constraint tool_calls_pkey PRIMARY KEY (tenant_id, environment, tool)
+);
+alter table plimsoll.tool_calls enable row level security;
+alter table plimsoll.tool_calls force row level security;
+alter table plimsoll.tool_calls owner to plimsoll_owner;
+create policy tenant on plimsoll.tool_calls for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.tool_calls to plimsoll_app;
+grant update (starts) on table plimsoll.tool_calls to plimsoll_app;
+
 create table plimsoll.worker (
   id text not null,
   host text not null,
@@ -429,6 +570,7 @@ create table plimsoll.worker (
 alter table plimsoll.worker owner to plimsoll_owner;
 grant delete, insert, select, update on table plimsoll.worker to plimsoll_app;
 grant select on table plimsoll.worker to plimsoll_claim;
+grant select on table plimsoll.worker to plimsoll_relay;
 grant select on table plimsoll.worker to plimsoll_step;
 
 -- functions
@@ -641,8 +783,12 @@ begin
       select jsonb_agg(jsonb_build_object('step', e.step, 'position', e.position, 'callId', e.call_id, 'tool', e.tool,
         'toolVersion', e.tool_version, 'level', e.level, 'approval', e.approval, 'argumentsHash', e.arguments_hash,
         'fingerprint', e.fingerprint, 'key', e.idempotency_key, 'status', e.status, 'outcome', e.outcome,
-        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt,
+        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt, 'again', e.again,
         'startedMs', floor(extract(epoch from now() - e.started_at) * 1000)::int8,
+        'wait', case when e.status = 'waiting' then jsonb_build_object('signal', e.wait_signal, 'count', e.waits,
+          'leftMs', floor(extract(epoch from e.wait_until - now()) * 1000)::int8,
+          'body', (select encode(s.body, 'base64') from plimsoll.signal s where s.tenant_id = e.tenant_id
+            and s.environment = e.environment and s.key = e.wait_signal)) end,
         'arguments', case when e.step = r.step then encode(e.arguments, 'base64') end,
         'result', case when e.step = r.step or e.outcome = 'error' then encode(e.result, 'base64') end)
         order by e.step, e.position)
@@ -689,6 +835,98 @@ begin
 end $function$;
 alter function plimsoll.open_session(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.open_session(jsonb,text[]) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.outbox_claim(p_worker text, p_sinks text[], p_limit integer, p_each integer)
+ RETURNS TABLE(tenant text, environment text, endpoint text, run text, epoch bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with place as materialized (
+    select e.tenant_id, e.id, case when e.failures > 0 then 1 else p_each end as room from plimsoll.endpoint e
+    where e.state = 'enabled' and e.retry_at <= now()
+    union all
+    select null, s.name, p_each from plimsoll.sink s where s.name = any (p_sinks)
+  ), due as materialized (
+    select x.tenant_id, x.endpoint_id, x.run_id from place p cross join lateral (
+      select d.tenant_id, d.endpoint_id, d.run_id from plimsoll.delivery d
+      where d.endpoint_id = p.id and (p.tenant_id is null or d.tenant_id = p.tenant_id) and d.due_at <= now()
+        and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now())
+        and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
+      order by d.due_at
+      limit greatest(0, p.room - (
+        select count(*) from plimsoll.delivery c join plimsoll.worker w on w.id = c.worker_id
+        where c.endpoint_id = p.id and c.worker_id is not null and w.lease_until > now()))
+      for update skip locked
+    ) x
+    limit p_limit
+  )
+  update plimsoll.delivery d set worker_id = p_worker, epoch = d.epoch + 1
+  from due where d.tenant_id = due.tenant_id and d.endpoint_id = due.endpoint_id and d.run_id = due.run_id
+  returning d.tenant_id, d.environment, d.endpoint_id, d.run_id, d.epoch;
+end $function$;
+alter function plimsoll.outbox_claim(text,text[],integer,integer) owner to plimsoll_relay;
+grant execute on function plimsoll.outbox_claim(text,text[],integer,integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.outbox_look(p_sinks text[], p_every_ms bigint, p_back_ms bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  back constant interval := p_back_ms * interval '1 millisecond';
+  stale constant timestamptz := now() - p_every_ms * interval '1 millisecond';
+  served int;
+begin
+  insert into plimsoll.sink (name) select unnest(p_sinks) except select name from plimsoll.sink on conflict do nothing;
+  select (select count(*) from plimsoll.endpoint e where e.state = 'enabled')
+       + (select count(*) from plimsoll.sink s where s.name = any (p_sinks)) into served;
+  if served = 0 then return 0; end if;
+
+  with listener as materialized (
+    select e.tenant_id, e.environment, e.id, e.types, e.starts_at, e.seen_at from plimsoll.endpoint e
+    where e.state = 'enabled' and e.seen_at <= stale
+    for update skip locked
+  ), sinking as materialized (
+    select s.name, s.starts_at, s.seen_at from plimsoll.sink s where s.name = any (p_sinks) and s.seen_at <= stale
+    for update skip locked
+  ), recent as materialized (
+    select v.tenant_id, v.environment, v.run_id, v.seq, v.type, v.created_at from plimsoll.event v
+    where v.visibility = 'user'
+      and v.created_at > (select min(x.seen_at) from (select seen_at from listener union all select seen_at from sinking) x) - back
+  ), fresh as (
+    select l.tenant_id, l.environment, l.id as endpoint, l.starts_at, r.run_id, max(r.seq) as head
+    from listener l join recent r on r.tenant_id = l.tenant_id and r.environment = l.environment
+    where r.created_at >= l.starts_at and r.created_at > l.seen_at - back and (l.types is null or r.type = any (l.types))
+    group by 1, 2, 3, 4, 5
+    union all
+    select r.tenant_id, r.environment, s.name, s.starts_at, r.run_id, max(r.seq)
+    from sinking s join recent r on r.created_at >= s.starts_at and r.created_at > s.seen_at - back
+    group by 1, 2, 3, 4, 5
+  ), made as (
+    insert into plimsoll.delivery as d (tenant_id, endpoint_id, run_id, environment, sent, head)
+    select f.tenant_id, f.endpoint, f.run_id, f.environment,
+      (select min(v.seq) - 1 from plimsoll.event v
+       where v.tenant_id = f.tenant_id and v.run_id = f.run_id and v.visibility = 'user' and v.created_at >= f.starts_at),
+      f.head
+    from fresh f
+    on conflict (tenant_id, endpoint_id, run_id) do update
+      set head = excluded.head, due_at = case when d.due_at = 'infinity' then now() else d.due_at end
+      where d.head < excluded.head
+  ), told as (
+    update plimsoll.endpoint e set seen_at = now() from listener l where e.tenant_id = l.tenant_id and e.id = l.id
+  )
+  update plimsoll.sink s set seen_at = now() from sinking x where s.name = x.name;
+  return served;
+end $function$;
+alter function plimsoll.outbox_look(text[],bigint,bigint) owner to plimsoll_relay;
+grant execute on function plimsoll.outbox_look(text[],bigint,bigint) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.reap(p_limit integer)
  RETURNS integer
@@ -758,7 +996,7 @@ begin
                     and c.resource_version is not distinct from t.resource_version)))))
     returning r.version into v;
     if found then
-      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1
+      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1, again = false
       where e.tenant_id = t.tenant and e.run_id = t.run and e.step = t.step and e.position = t.position;
       update plimsoll.confirmation c set status = 'consumed', consumed_at = now(), version = c.version + 1
       where c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation and c.status = 'approved';
@@ -809,13 +1047,13 @@ begin
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
       kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, suspect boolean, reserved_tokens int8,
       reserved_cost int8, released_tokens int8, released_cost int8, integrity text, confidentiality text,
-      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb,
-      audit jsonb
+      watermark_from text, messages jsonb, effects jsonb, settled jsonb, waiting jsonb, listens text[], confirmations jsonb, closed jsonb,
+      events jsonb, audit jsonb
     )) with ordinality as t(
       tenant, environment, run, epoch, version, "from", "to", wait, phase, step, attempts, due_ms, cancel, end_reason, message_seq,
       event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, suspect, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
-      confirmations, closed, events, audit, n)
+      waiting, listens, confirmations, closed, events, audit, n)
     -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
   loop
@@ -870,12 +1108,31 @@ begin
     end if;
     if t.settled <> '[]' then
       update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
-        result = decode(s.result, 'base64'), result_hash = s.result_hash,
+        result = decode(s.result, 'base64'), result_hash = s.result_hash, again = s.status = 'started',
         settled_at = case when s.status = 'settled' then now() end
       from jsonb_to_recordset(t.settled) as s (position int, status text, outcome text, error_code text, result text,
         result_hash text)
       where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = s.position
         and e.status <> 'settled';
+    end if;
+    if t.waiting <> '[]' then
+      update plimsoll.effect e set status = 'waiting', wait_signal = w.signal, wait_until = now() + w.ms * interval '1 millisecond',
+        waits = e.waits + 1
+      from jsonb_to_recordset(t.waiting) as w (position int, signal text, ms int8)
+      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = w.position
+        and e.status in ('intended', 'started', 'waiting');
+      -- in one order, and behind the run: who tells takes them the other way round, but holds one signal only
+      insert into plimsoll.signal as s (tenant_id, environment, key, waiters)
+      select distinct r.tenant_id, r.environment, w.signal, array[r.id]
+      from jsonb_to_recordset(t.waiting) as w (signal text) where w.signal is not null order by 3
+      on conflict (tenant_id, environment, key) do update set waiters = array_append(array_remove(s.waiters, r.id), r.id);
+    end if;
+    -- what was told before somebody waited for it is not waited for
+    if t."to" = 'waiting_confirmation' and t.listens <> '{}' and exists (
+      select from plimsoll.signal s where s.tenant_id = r.tenant_id and s.environment = r.environment and s.key = any (t.listens)
+        and s.body is not null)
+    then
+      update plimsoll.run x set due_at = now() where x.tenant_id = r.tenant_id and x.environment = r.environment and x.id = r.id;
     end if;
     if t.confirmations <> '[]' then
       insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
@@ -990,3 +1247,47 @@ begin
 end $function$;
 alter function plimsoll.submit(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.submit(jsonb,text[]) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.tell(p jsonb, p_keys text[])
+ RETURNS TABLE(n integer, outcome text, waiters integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  wall text;
+  t record;
+  s record;
+begin
+  for t in
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, signal text, body text, hash text))
+      with ordinality as t(tenant, environment, signal, body, hash, n) order by tenant, signal
+  loop
+    wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+    insert into plimsoll.signal as x (tenant_id, environment, key, body, body_hash, told_at)
+    values (t.tenant, t.environment, t.signal, decode(t.body, 'base64'), t.hash, now())
+    on conflict (tenant_id, environment, key) do update set
+      body = coalesce(x.body, excluded.body), body_hash = coalesce(x.body_hash, excluded.body_hash),
+      told_at = coalesce(x.told_at, excluded.told_at)
+    returning x.body_hash, x.waiters into s;
+    if s.body_hash <> t.hash then
+      return query select t.n::int, 'told_otherwise'::text, 0;
+      continue;
+    end if;
+    -- the signal names its waiters: their runs, and no others, are behind the wall now
+    wall := set_config('app.batch', coalesce((select '|' || string_agg(t.tenant || '/' || t.environment || '/' || x.id, '|') || '|'
+      from unnest(s.waiters) as x (id)), ''), true);
+    update plimsoll.run r set version = r.version + 1,
+      due_at = case when r.status = 'waiting_confirmation' and r.wait_reason <> 'unknown_effect' then now() else r.due_at end
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = any (s.waiters)
+      and r.status in ('queued', 'running', 'waiting_confirmation')
+      and exists (select from plimsoll.effect e where e.tenant_id = r.tenant_id and e.run_id = r.id and e.status = 'waiting'
+        and e.wait_signal = t.signal);
+    return query select t.n::int, 'told'::text, cardinality(s.waiters);
+  end loop;
+  wall := set_config('app.batch', '', true);
+end $function$;
+alter function plimsoll.tell(jsonb,text[]) owner to plimsoll_step;
+grant execute on function plimsoll.tell(jsonb,text[]) to plimsoll_app;

@@ -41,7 +41,7 @@ create domain plimsoll.visibility as text check (value in ('user', 'model', 'int
 create domain plimsoll.effect_kind as text check (value in ('tool', 'memory', 'child', 'notification'));
 create domain plimsoll.effect_level as text check (value in ('read', 'write', 'irreversible'));
 create domain plimsoll.approval as text check (value in ('auto', 'confirm', 'strong_confirm', 'refused'));
-create domain plimsoll.effect_status as text check (value in ('intended', 'started', 'settled', 'unknown'));
+create domain plimsoll.effect_status as text check (value in ('intended', 'started', 'waiting', 'settled', 'unknown'));
 create domain plimsoll.outcome as text check (value in ('ok', 'error'));
 create domain plimsoll.ledger_level as text check (value in ('run', 'subject', 'tenant'));
 create domain plimsoll.ledger_kind as text check (value in ('open', 'model', 'tools', 'recovery', 'close'));
@@ -205,6 +205,12 @@ create table plimsoll.effect (
   result           bytea,
   result_hash      text,
   attempt          int not null default 0,
+  -- an operator wants it sent once more, under its key
+  again            boolean not null default false,
+  -- what it waits for outside (T3), until when, and how often it has gone to wait
+  wait_signal      text,
+  wait_until       timestamptz,
+  waits            int not null default 0,
   resource         text,
   resource_version text,
   compensates      text,
@@ -216,6 +222,7 @@ create table plimsoll.effect (
   check ((status = 'settled') = (outcome is not null)),
   check (level = 'read' or status = 'intended' or approval = 'refused' or started_at is not null or outcome = 'error')
 ) with (fillfactor = 70);
+create index effect_signal on plimsoll.effect (tenant_id, wait_signal) where status = 'waiting';
 create unique index effect_key on plimsoll.effect (tenant_id, idempotency_key) where level <> 'read';
 create index effect_repeats on plimsoll.effect (tenant_id, session_id, arguments_hash) where level = 'irreversible';
 create index effect_unknown on plimsoll.effect (tenant_id, started_at) where status = 'unknown';
@@ -276,6 +283,21 @@ create table plimsoll.ledger (
   created_at      timestamptz not null default now(),
   primary key (tenant_id, run_id, seq, level)
 );
+
+-- What the world tells runs that wait for it. The row is there from the first of both, who tells and who waits: it is what
+-- they meet at, so that neither can miss the other. `waiters` are runs; `body` is null as long as nothing was told.
+create table plimsoll.signal (
+  tenant_id   text not null,
+  environment text not null,
+  key         text not null,
+  waiters     text[] not null default '{}',
+  body        bytea,
+  body_hash   text,
+  created_at  timestamptz not null default now(),
+  told_at     timestamptz,
+  primary key (tenant_id, environment, key),
+  check ((body is null) = (body_hash is null))
+) with (fillfactor = 70);
 
 -- The stream, the timeline and the outbox are one log (J9); `seq` counts per run, so that order never depends on commits of others.
 create table plimsoll.event (
@@ -384,15 +406,17 @@ insert into plimsoll.delta (tenant_id, run_id, seq, environment, generation, ste
 select tenant_id, id, n, environment, 1, 1, 1, '' from plimsoll.run, generate_series(1, 5) n;
 insert into plimsoll.idempotency (tenant_id, caller, key, environment, operation, body_hash, run_id, status, expires_at)
 select tenant_id, 'caller' || n, id || n, environment, 'message', '', id, nullif(202, 200 + n), now() from plimsoll.run, generate_series(1, 2) n;
+insert into plimsoll.signal (tenant_id, environment, key, waiters)
+select tenant_id, environment, id, array[id] from plimsoll.run;
 analyze plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effect, plimsoll.confirmation, plimsoll.ledger, plimsoll.event,
-  plimsoll.delta, plimsoll.idempotency;
+  plimsoll.delta, plimsoll.idempotency, plimsoll.signal;
 truncate plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effect, plimsoll.confirmation, plimsoll.ledger, plimsoll.event,
-  plimsoll.delta, plimsoll.idempotency;
+  plimsoll.delta, plimsoll.idempotency, plimsoll.signal;
 -- Written anew, a table counts as one that nobody has looked at: it is taken for ten pages long, and not for empty.
 do $new$
 declare t text;
 begin
-  foreach t in array array['session', 'run', 'message', 'effect', 'confirmation', 'ledger', 'event', 'idempotency'] loop
+  foreach t in array array['session', 'run', 'message', 'effect', 'confirmation', 'ledger', 'event', 'idempotency', 'signal'] loop
     execute format('alter table plimsoll.%I set unlogged', t);
     execute format('alter table plimsoll.%I set logged', t);
   end loop;
@@ -410,12 +434,14 @@ declare
   t record;
   tenant_key constant text := $$tenant_id = nullif(current_setting('app.tenant', true), '')
     and environment = nullif(current_setting('app.environment', true), '')$$;
-  batch_key constant text := $$strpos(current_setting('app.batch', true), '|' || tenant_id || '/' || environment || '/' || %I || '|') > 0$$;
+  batch_key constant text := $$strpos(current_setting('app.batch', true), '|' || tenant_id || '/' || environment || '/' || %s || '|') > 0$$;
 begin
   for t in select * from (values
     ('session', 'id'), ('run', 'id'), ('message', 'run_id'), ('effect', 'run_id'), ('confirmation', 'run_id'),
     ('ledger', 'run_id'), ('event', 'run_id'), ('delta', 'run_id'), ('idempotency', 'run_id'),
-    ('audit', 'run_id'), ('tombstone', null)
+    ('audit', 'run_id'), ('tombstone', null),
+    -- no id holds a colon, so that no signal opens a run
+    ('signal', $$('signal:' || key)$$)
   ) as v(name, owner_key) loop
     execute format('alter table plimsoll.%I enable row level security', t.name);
     execute format('alter table plimsoll.%I force row level security', t.name);
@@ -436,8 +462,8 @@ create policy claim on plimsoll.run for update to plimsoll_claim
   with check (status in ('queued', 'running'));
 
 grant select on plimsoll.tenant, plimsoll.worker, plimsoll.credential, plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effect,
-  plimsoll.confirmation, plimsoll.ledger, plimsoll.event, plimsoll.delta, plimsoll.idempotency, plimsoll.audit, plimsoll.tombstone
-  to plimsoll_app;
+  plimsoll.confirmation, plimsoll.ledger, plimsoll.event, plimsoll.delta, plimsoll.idempotency, plimsoll.audit, plimsoll.tombstone,
+  plimsoll.signal to plimsoll_app;
 grant insert on plimsoll.tenant, plimsoll.credential, plimsoll.audit, plimsoll.idempotency, plimsoll.delta to plimsoll_app;
 grant update (revoked_at) on plimsoll.credential to plimsoll_app;
 grant update (status, response, run_id, created_at) on plimsoll.idempotency to plimsoll_app;
@@ -449,13 +475,14 @@ grant select on plimsoll.run, plimsoll.session to plimsoll_step;
 grant insert on plimsoll.session, plimsoll.run, plimsoll.message, plimsoll.effect, plimsoll.confirmation, plimsoll.ledger,
   plimsoll.event, plimsoll.audit to plimsoll_step;
 grant select (tenant_id, environment, run_id, status), update (status, response) on plimsoll.idempotency to plimsoll_step;
+grant select, insert, update on plimsoll.signal to plimsoll_step;
 grant update (version, generation, closed_at) on plimsoll.session to plimsoll_step;
 grant update (status, wait_reason, phase, step, version, commits, event_seq, message_seq, worker_id, attempts, due_at, progress_at,
   used_tool_calls, used_tokens, used_cost, reserved_tokens, reserved_cost, cancel_cause, integrity, confidentiality,
   watermark_from, end_reason, ended_at) on plimsoll.run to plimsoll_step;
 -- the step role writes results and plans, it never reads them
-grant select (tenant_id, environment, run_id, step, position, status, approval, arguments_hash, level, attempt), update (status, outcome,
-  error_code, result, result_hash, attempt, resource, resource_version, started_at, settled_at) on plimsoll.effect to plimsoll_step;
+grant select (tenant_id, environment, run_id, step, position, status, approval, arguments_hash, level, attempt, wait_signal,
+  waits), update (status, outcome, again, wait_signal, wait_until, waits, error_code, result, result_hash, attempt, resource, resource_version, started_at, settled_at) on plimsoll.effect to plimsoll_step;
 grant select (tenant_id, environment, id, run_id, step, position, status, version, params_hash, expires_at, execute_by, confirmers,
   decided_by, resource_version), update (status, version, decided_by, decided_at, execute_by, consumed_at)
   on plimsoll.confirmation to plimsoll_step;

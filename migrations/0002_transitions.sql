@@ -36,13 +36,13 @@ begin
       step int, attempts int, due_ms int8, cancel text, end_reason text, message_seq int, event_seq int8, tool_calls int,
       kind text, input_tokens int8, output_tokens int8, spent_cost int8, known boolean, suspect boolean, reserved_tokens int8,
       reserved_cost int8, released_tokens int8, released_cost int8, integrity text, confidentiality text,
-      watermark_from text, messages jsonb, effects jsonb, settled jsonb, confirmations jsonb, closed jsonb, events jsonb,
-      audit jsonb
+      watermark_from text, messages jsonb, effects jsonb, settled jsonb, waiting jsonb, listens text[], confirmations jsonb, closed jsonb,
+      events jsonb, audit jsonb
     )) with ordinality as t(
       tenant, environment, run, epoch, version, "from", "to", wait, phase, step, attempts, due_ms, cancel, end_reason, message_seq,
       event_seq, tool_calls, kind, input_tokens, output_tokens, spent_cost, known, suspect, reserved_tokens, reserved_cost,
       released_tokens, released_cost, integrity, confidentiality, watermark_from, messages, effects, settled,
-      confirmations, closed, events, audit, n)
+      waiting, listens, confirmations, closed, events, audit, n)
     -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
   loop
@@ -97,12 +97,31 @@ begin
     end if;
     if t.settled <> '[]' then
       update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
-        result = decode(s.result, 'base64'), result_hash = s.result_hash,
+        result = decode(s.result, 'base64'), result_hash = s.result_hash, again = s.status = 'started',
         settled_at = case when s.status = 'settled' then now() end
       from jsonb_to_recordset(t.settled) as s (position int, status text, outcome text, error_code text, result text,
         result_hash text)
       where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = s.position
         and e.status <> 'settled';
+    end if;
+    if t.waiting <> '[]' then
+      update plimsoll.effect e set status = 'waiting', wait_signal = w.signal, wait_until = now() + w.ms * interval '1 millisecond',
+        waits = e.waits + 1
+      from jsonb_to_recordset(t.waiting) as w (position int, signal text, ms int8)
+      where e.tenant_id = r.tenant_id and e.run_id = r.id and e.step = t.step and e.position = w.position
+        and e.status in ('intended', 'started', 'waiting');
+      -- in one order, and behind the run: who tells takes them the other way round, but holds one signal only
+      insert into plimsoll.signal as s (tenant_id, environment, key, waiters)
+      select distinct r.tenant_id, r.environment, w.signal, array[r.id]
+      from jsonb_to_recordset(t.waiting) as w (signal text) where w.signal is not null order by 3
+      on conflict (tenant_id, environment, key) do update set waiters = array_append(array_remove(s.waiters, r.id), r.id);
+    end if;
+    -- what was told before somebody waited for it is not waited for
+    if t."to" = 'waiting_confirmation' and t.listens <> '{}' and exists (
+      select from plimsoll.signal s where s.tenant_id = r.tenant_id and s.environment = r.environment and s.key = any (t.listens)
+        and s.body is not null)
+    then
+      update plimsoll.run x set due_at = now() where x.tenant_id = r.tenant_id and x.environment = r.environment and x.id = r.id;
     end if;
     if t.confirmations <> '[]' then
       insert into plimsoll.confirmation (tenant_id, id, environment, session_id, user_id, subject_id, run_id, step, position,
@@ -187,7 +206,7 @@ begin
                     and c.resource_version is not distinct from t.resource_version)))))
     returning r.version into v;
     if found then
-      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1
+      update plimsoll.effect e set status = 'started', started_at = now(), attempt = e.attempt + 1, again = false
       where e.tenant_id = t.tenant and e.run_id = t.run and e.step = t.step and e.position = t.position;
       update plimsoll.confirmation c set status = 'consumed', consumed_at = now(), version = c.version + 1
       where c.tenant_id = t.tenant and c.run_id = t.run and c.id = t.confirmation and c.status = 'approved';
@@ -388,6 +407,49 @@ begin
   wall := set_config('app.batch', '', true);
 end $f$;
 
+-- The world tells (T3). Told once: the same body again is the same, another one is refused. Runs that wait are due at once; the
+-- version tells a worker that is about to lie down that there is news.
+create function plimsoll.tell(p jsonb, p_keys text[])
+returns table (n int, outcome text, waiters int)
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+as $f$
+#variable_conflict use_column
+declare
+  wall text;
+  t record;
+  s record;
+begin
+  for t in
+    select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, signal text, body text, hash text))
+      with ordinality as t(tenant, environment, signal, body, hash, n) order by tenant, signal
+  loop
+    wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+    insert into plimsoll.signal as x (tenant_id, environment, key, body, body_hash, told_at)
+    values (t.tenant, t.environment, t.signal, decode(t.body, 'base64'), t.hash, now())
+    on conflict (tenant_id, environment, key) do update set
+      body = coalesce(x.body, excluded.body), body_hash = coalesce(x.body_hash, excluded.body_hash),
+      told_at = coalesce(x.told_at, excluded.told_at)
+    returning x.body_hash, x.waiters into s;
+    if s.body_hash <> t.hash then
+      return query select t.n::int, 'told_otherwise'::text, 0;
+      continue;
+    end if;
+    -- the signal names its waiters: their runs, and no others, are behind the wall now
+    wall := set_config('app.batch', coalesce((select '|' || string_agg(t.tenant || '/' || t.environment || '/' || x.id, '|') || '|'
+      from unnest(s.waiters) as x (id)), ''), true);
+    update plimsoll.run r set version = r.version + 1,
+      due_at = case when r.status = 'waiting_confirmation' and r.wait_reason <> 'unknown_effect' then now() else r.due_at end
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = any (s.waiters)
+      and r.status in ('queued', 'running', 'waiting_confirmation')
+      and exists (select from plimsoll.effect e where e.tenant_id = r.tenant_id and e.run_id = r.id and e.status = 'waiting'
+        and e.wait_signal = t.signal);
+    return query select t.n::int, 'told'::text, cardinality(s.waiters);
+  end loop;
+  wall := set_config('app.batch', '', true);
+end $f$;
+
 -- A conversation before its first message.
 create function plimsoll.open_session(p jsonb, p_keys text[])
 returns table (n int)
@@ -543,8 +605,12 @@ begin
       select jsonb_agg(jsonb_build_object('step', e.step, 'position', e.position, 'callId', e.call_id, 'tool', e.tool,
         'toolVersion', e.tool_version, 'level', e.level, 'approval', e.approval, 'argumentsHash', e.arguments_hash,
         'fingerprint', e.fingerprint, 'key', e.idempotency_key, 'status', e.status, 'outcome', e.outcome,
-        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt,
+        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt, 'again', e.again,
         'startedMs', floor(extract(epoch from now() - e.started_at) * 1000)::int8,
+        'wait', case when e.status = 'waiting' then jsonb_build_object('signal', e.wait_signal, 'count', e.waits,
+          'leftMs', floor(extract(epoch from e.wait_until - now()) * 1000)::int8,
+          'body', (select encode(s.body, 'base64') from plimsoll.signal s where s.tenant_id = e.tenant_id
+            and s.environment = e.environment and s.key = e.wait_signal)) end,
         'arguments', case when e.step = r.step then encode(e.arguments, 'base64') end,
         'result', case when e.step = r.step or e.outcome = 'error' then encode(e.result, 'base64') end)
         order by e.step, e.position)
@@ -566,7 +632,7 @@ do $rights$
 declare f text;
 begin
   foreach f in array array['step(jsonb, text[], text)', 'start(jsonb, text[], text)', 'decide(jsonb, text[])', 'cancel(jsonb, text[])',
-    'submit(jsonb, text[])', 'open_session(jsonb, text[])', 'close_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
+    'submit(jsonb, text[])', 'tell(jsonb, text[])', 'open_session(jsonb, text[])', 'close_session(jsonb, text[])', 'claim(text, text[], int)', 'driven(text)',
     'reap(int)', 'load(text, text, text)'] loop
     if f not like 'load%' then reset role; end if;
     execute 'revoke all on function plimsoll.' || f || ' from public';

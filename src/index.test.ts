@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import * as main from './index.ts'
+import * as mcp from './mcp.ts'
 import * as testing from './testing/index.ts'
 
 const MOST_NAMES = 40
@@ -24,6 +25,9 @@ describe('the doors', () => {
 
   it('I1 `plimsoll/testing` gives these values and no others', () =>
     expect(Object.keys(testing).sort()).toMatchSnapshot())
+
+  it('I1 `plimsoll/mcp` gives these values and no others', () =>
+    expect(Object.keys(mcp).sort()).toEqual(['definitionsOf', 'isolation', 'mcp']))
 
   it('I1 `plimsoll` has at most 40 names, each said by name', () => {
     const all = names('index.ts')

@@ -7,6 +7,11 @@ import { plainSealer, type Sealer } from './db/seal.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
+import { endpointStore } from './journal/endpoint.store.ts'
+import { type Endpoints, endpointsOf } from './journal/endpoints.shell.ts'
+import { outboxStore } from './journal/outbox.store.ts'
+import { startRelay } from './journal/relay.shell.ts'
+import type { Sink } from './journal/sink.ts'
 import type { Clock } from './kernel/clock.ts'
 import { type FaultHook, noFaults } from './kernel/faultpoint.ts'
 import { Fault, type FaultCode } from './kernel/fault.ts'
@@ -21,13 +26,15 @@ import { type Once, once, type OnceRequest, type Performed } from './request/ide
 import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Authorize } from './run/acting.ts'
 import type { Agent } from './run/agent.ts'
-import { cancelRun, type DecideRequest, decideConfirmation, resolveEffect } from './run/decide.shell.ts'
+import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
+import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
 import { closeConversation, openConversation } from './run/talk.shell.ts'
+import { tellSignal } from './run/tell.shell.ts'
 import { viewStore } from './run/view.store.ts'
 import { startWorker, type Worker, type WorkerOptions } from './run/worker.shell.ts'
 import { sessionStore } from './session/session.store.ts'
@@ -35,6 +42,8 @@ import { type Deltas, deltas } from './stream/deltas.shell.ts'
 import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
+import { type Egress, openEgress } from './tool/egress.shell.ts'
+import { rateStore } from './tool/rate.store.ts'
 
 export { HEARTBEAT_MS, LEASE_MS } from './run/worker.shell.ts'
 
@@ -48,6 +57,13 @@ export interface RuntimeOptions {
   readonly ids?: Ids
   readonly random?: Random
   readonly fault?: FaultHook
+  /**
+   * Origins of a developer's machine, such as `http://localhost:8080`, that calls may reach without TLS and on a loopback
+   * address, where their contract lists the host. Default: none.
+   */
+  readonly developmentOrigins?: readonly string[]
+  /** Places of the program that hear of every event, at least once and in the order of each run: `redisStream(…)`. */
+  readonly sinks?: readonly Sink[]
   /** Told of every run that a worker of this process has moved, after the commit. */
   readonly observe?: (run: Run) => void
 }
@@ -56,6 +72,8 @@ export interface Runtime {
   readonly db: Db
   readonly agents: ReadonlyMap<string, Agent>
   readonly hub: Hub
+  /** The way out: addresses of the public internet alone. */
+  readonly egress: Egress
   readonly sealer: Sealer
   readonly clock: Clock
   readonly ids: Ids
@@ -66,6 +84,8 @@ export interface Runtime {
   readonly credentials: CredentialStore
   readonly events: EventStore
   readonly deltas: Deltas
+  /** Webhooks of a tenant, for its operators. */
+  readonly endpoints: Endpoints
   /** What a caller may look at. */
   readonly reads: Reads
   /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
@@ -93,16 +113,17 @@ export interface Runtime {
   submit(actor: Actor, request: SubmitRequest): Promise<SubmitResult>
   decide(actor: Actor, request: DecideRequest): Promise<ConfirmationView>
   cancel(actor: Actor, run: RunId, cause: CancelCause, version: number | null): Promise<Run>
+  /**
+   * Tells the runs that wait for a signal, now or later; see `later`. The same body may be told again.
+   * @throws Fault `permission_denied` without the permission `signals.tell` · `already_signaled` for another body
+   */
+  signal(actor: Actor, signal: string, body: unknown): Promise<void>
   /** Effects of which nobody knows whether they happened. @throws Fault `permission_denied` for all but operators. */
   unknownEffects(actor: Actor, limit: number): ReturnType<EffectStore['unknown']>
   /** Says what became of one, and why that is known; the audit row is written with it. */
-  resolve(
-    actor: Actor,
-    at: Parameters<typeof resolveEffect>[2],
-    said: Parameters<typeof resolveEffect>[3],
-  ): Promise<Run>
+  resolve(actor: Actor, at: EffectPlace, said: Resolution): Promise<Run>
   /** Starts a worker in this process. */
-  work(options?: Omit<WorkerOptions, 'db' | 'driving'>): Promise<Worker>
+  work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
 
 export function createRuntime(options: RuntimeOptions): Runtime {
@@ -112,8 +133,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const ids = options.ids ?? systemIds
   const random = options.random ?? systemRandom
   const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
+  const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
+  const rates = rateStore(db)
   const confirmations = confirmationStore(db, sealer)
   const workers = new Set<Worker>()
   const listeners = hub()
@@ -123,8 +146,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const events = eventStore(db, sealer)
   const spoken = deltas({ events, hub: listeners, clock })
   const reads = readsOf({ sessions, views: viewStore(db), confirmations })
+  const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
+  const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, agents }
+  const outside = { runs, confirmations, sealer, ids, clock, egress, agents }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const wake = () => {
     for (const worker of workers) worker.wake()
@@ -134,6 +159,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     db,
     agents,
     hub: listeners,
+    egress,
     sealer,
     clock,
     ids,
@@ -144,6 +170,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     credentials,
     events,
     deltas: spoken,
+    endpoints,
     reads,
     door: (secret) => openDoor({ credentials, clock, random }, secret),
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
@@ -173,6 +200,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       wake()
       return done
     },
+    async signal(actor, signal, body) {
+      await tellSignal({ runs }, actor, signal, body)
+      wake()
+    },
     async unknownEffects(actor, limit) {
       if (actor.kind !== 'operator') throw new Fault('permission_denied')
       return effects.unknown(scopeOf(actor), limit)
@@ -184,18 +215,23 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return done
     },
     async work(how = {}) {
+      const fault = options.fault ?? noFaults
+      const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
       const worker = await startWorker({
         ...how,
         db,
+        beside: (id, everyMs) => startRelay({ ...relaying, fault, onError }, id, everyMs),
         driving: {
           agents,
           runs,
           effects,
+          rates,
           sealer,
           clock,
+          egress,
           ids,
           random,
-          fault: options.fault ?? noFaults,
+          fault,
           authorize: options.authorize ?? (() => true),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
@@ -215,4 +251,15 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return { ...worker, stop: () => worker.stop().finally(() => workers.delete(worker)) }
     },
   }
+}
+
+// a relay that fails in silence looks like one that has nothing to do
+const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))
+
+/** @throws Fault `invalid_definition` for names that the store could not keep apart */
+function sinksOf(sinks: readonly Sink[]): readonly Sink[] {
+  const names = new Set(sinks.map((sink) => sink.name))
+  if (names.size < sinks.length || ![...names].every((name) => /^(?!whk_)[a-z0-9_]{1,40}$/.test(name)))
+    throw new Fault('invalid_definition', 'Each sink has a name of its own, of a-z, 0-9 and _, at most 40.')
+  return sinks
 }

@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault, type FaultCode, inspectStore, openStore, createRuntime } from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
+import { isolation } from '../mcp.ts'
 import { HEARTBEAT_MS, LEASE_MS } from '../runtime.ts'
 import { announcedServer } from './access.ts'
 import { client } from './client.ts'
@@ -30,6 +31,7 @@ export async function doctor(
     node(),
     ...(options.db === undefined ? await embedded(options.data) : await postgres(options.db)),
     lease(),
+    children(),
     ...files(options.data),
   ]
   out.show(
@@ -59,6 +61,14 @@ const lease = (): Finding =>
     'lease',
     `${LEASE_MS / 1000} s, renewed every ${HEARTBEAT_MS / 1000} s: ${LEASE_MS / HEARTBEAT_MS} beats of 3 to 5`,
   )
+
+/** I11: what a server of tools that runs as a child process is kept from, and what not. */
+const children = (): Finding => {
+  const rest = 'not files and network: run it in a container or as another user to withhold these'
+  return isolation().limits
+    ? ok('child processes', `an empty environment and folder, limits of memory and processor time; ${rest}`)
+    : warning('child processes', `an empty environment and folder; no limits, since prlimit is missing; ${rest}`)
+}
 
 const DURABILITY = warning(
   'durability',

@@ -23,7 +23,7 @@ export async function listUnknown(options: Reach, out: Output): Promise<void> {
 }
 
 export interface ResolveOptions extends Reach {
-  readonly outcome: 'happened' | 'did-not-happen'
+  readonly outcome: 'happened' | 'did-not-happen' | 'retry' | 'leave'
   readonly reason: string
   /** JSON that the model reads as the tool's result. */
   readonly result?: string
@@ -34,7 +34,7 @@ export async function resolveEffect(place: string, options: ResolveOptions, out:
   if (!parts) throw usage('An effect is named <run>/<step>/<position>.', 'See `plimsoll effects list --unknown`.')
   const [, run, step, position] = parts
   const body = {
-    outcome: options.outcome === 'happened' ? 'happened' : 'did_not_happen',
+    outcome: options.outcome.replaceAll('-', '_'),
     reason: options.reason,
     ...(options.result !== undefined && { result: parsed(options.result) }),
   }

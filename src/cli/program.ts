@@ -6,6 +6,7 @@ import type { DecideOptions } from './approvals.ts'
 import type { Reach } from './client.ts'
 import type { ResolveOptions } from './effects.ts'
 import type { CreateOptions } from './keys.ts'
+import type { McpListOptions } from './mcp.ts'
 import type { MigrateOptions } from './migrations.ts'
 import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
@@ -74,6 +75,7 @@ function commands(out: Output, exits: Exits): Command {
   approvals(program, out)
   effects(program, out)
   keys(program, out)
+  mcp(program, out, exits)
   leaf(program, 'version', 'the version of this program').action(async () =>
     (await import('./version.ts')).version(out),
   )
@@ -208,8 +210,11 @@ function effects(program: Command, out: Output): void {
     .action(async (given: Reach) => (await import('./effects.ts')).listUnknown(given, out))
   server(leaf(group, 'resolve <effect>', 'says what became of <run>/<step>/<position>, as an operator'))
     .addOption(
-      new Option('--outcome <outcome>', 'what the provider shows')
-        .choices(['happened', 'did-not-happen'])
+      new Option(
+        '--outcome <outcome>',
+        'what the provider shows; or send it again under its key, or end the run without knowing',
+      )
+        .choices(['happened', 'did-not-happen', 'retry', 'leave'])
         .makeOptionMandatory(),
     )
     .requiredOption('--reason <text>', 'how you know; it stands in the audit')
@@ -219,9 +224,23 @@ function effects(program: Command, out: Output): void {
     )
 }
 
+/** An option that is repeated. */
+const list = (one: string, all: readonly string[]): readonly string[] => [...all, one]
+
+function mcp(program: Command, out: Output, exits: Exits): void {
+  const group = program.command('mcp').description('tools of Model Context Protocol servers')
+  leaf(group, 'list [command...]', 'what a server offers; `-- <command> [arguments]` starts one')
+    .option('--url <url>', 'ask a server over HTTP')
+    .option('--header <name:value>', 'with --url; repeat for more', list, [])
+    .option('--env <name=value>', 'all that the command sees of an environment; repeat for more', list, [])
+    .option('--approved <file>', 'compare with what was approved: exit 1 when something is new, changed or gone')
+    .action(async (command: readonly string[], given: McpListOptions) =>
+      exits(await (await import('./mcp.ts')).listTools(command, given, out)),
+    )
+}
+
 function keys(program: Command, out: Output): void {
   const group = program.command('keys').description('API keys of the app plane and of operators')
-  const list = (one: string, all: readonly string[]): readonly string[] => [...all, one]
   server(leaf(group, 'create', 'a key, shown once'))
     .addOption(new Option('--kind <kind>', 'what it is for').choices(['service', 'operator']).default('service'))
     .requiredOption('--user <name>', 'as whom it acts')

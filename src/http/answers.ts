@@ -19,7 +19,7 @@ const action = z.strictObject({
   tool: z.string(),
   tool_version: z.int(),
   level: z.enum(['read', 'write', 'irreversible']),
-  status: z.enum(['intended', 'started', 'settled', 'unknown']),
+  status: z.enum(['intended', 'started', 'waiting', 'settled', 'unknown']),
   outcome: maybe(z.enum(['ok', 'error'])),
   error_code: maybe(z.string()),
   started_at: maybe(time),
@@ -185,6 +185,7 @@ export const answers = {
   confirmation,
   confirmations: page(confirmation),
   decided,
+  signaled: z.strictObject({ signal: z.string(), status: z.literal('told') }),
   problem: z.strictObject({
     type: z.string(),
     title: z.string(),

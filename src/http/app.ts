@@ -10,6 +10,7 @@ import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { runRoutes } from './runs.ts'
+import { signalRoutes } from './signals.ts'
 
 export interface AppOptions extends Parts, Streaming {
   readonly isDraining: () => boolean
@@ -70,6 +71,7 @@ export function appPlane(options: AppOptions): Hono<Env> {
   runRoutes(app, options)
   confirmationRoutes(app, options)
   eventRoutes(app, options, options)
+  signalRoutes(app, options)
   operatorRoutes(app, options)
   return app
 }

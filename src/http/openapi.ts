@@ -87,6 +87,14 @@ export const OPERATIONS: readonly Operation[] = [
     ifMatch: 'required',
     once: true,
   }),
+  post(
+    '/v1/signals/{signal}',
+    'signaled',
+    'Tell the runs that wait for a signal, now or later; the same body again is no harm',
+    {
+      body: bodies.signal,
+    },
+  ),
 ]
 
 const schemaOf = (schema: z.ZodType): object => {
@@ -105,9 +113,12 @@ function describe(operation: Operation): object {
     schema: { type: 'string', pattern },
   })
   const parameters = [
-    ...(operation.path.includes('{id}')
-      ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }]
-      : []),
+    ...[...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
     ...Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
       name,
       in: 'query',

@@ -2,6 +2,7 @@
 import type { Hono } from 'hono'
 import { Fault } from '../kernel/fault.ts'
 import { isId } from '../kernel/ids.ts'
+import type { Resolution } from '../run/resolve.shell.ts'
 import { performOnce } from './once.ts'
 import { bodyOf, type Ctx, type Env, etag, invalid, type Parts, queryOf } from './request.ts'
 import { bodies, queries } from './schemas.ts'
@@ -32,11 +33,8 @@ export function operatorRoutes(app: Hono<Env>, parts: Parts): void {
     const { actor } = c.get('caller')
     await runtime.reads.run(actor, at.run)
     const done = await performOnce(c, parts, { sent, run: at.run }, async () => {
-      const { reason } = value
-      const said =
-        value.outcome === 'happened'
-          ? { happened: true as const, result: value.result ?? {}, reason }
-          : { happened: false as const, reason }
+      const { outcome, reason, result = {} } = value
+      const said: Resolution = outcome === 'happened' ? { outcome, result, reason } : { outcome, reason }
       const { version, status } = await runtime.resolve(actor, at, said)
       return {
         status: 200,

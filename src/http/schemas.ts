@@ -26,9 +26,12 @@ export const bodies = {
   }),
   decision: z.strictObject({ params_hash: z.string().min(1).max(128), reason: z.string().max(1_000).optional() }),
   resolution: z.strictObject({
-    outcome: z.enum(['happened', 'did_not_happen']),
+    outcome: z.enum(['happened', 'did_not_happen', 'retry', 'leave']),
     reason: z.string().min(1).max(1_000),
     result: z.json().optional().describe('What the provider shows, for the model; only with `happened`'),
+  }),
+  signal: z.strictObject({
+    body: z.json().describe('What the tool that waits is given; null when nothing is to be said'),
   }),
   nothing: z.strictObject({}),
 }

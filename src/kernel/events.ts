@@ -6,6 +6,7 @@ export const EVENTS = {
   run_queued: { visibility: 'user', body: 'message' },
   step_planned: { visibility: 'user', body: 'step, kind, message, calls[{position, tool}]' },
   calls_settled: { visibility: 'user', body: 'step, calls[{position, outcome, code?}]' },
+  calls_waiting: { visibility: 'user', body: 'step, calls[{position, tool}]' },
   confirmation_requested: { visibility: 'user', body: 'step, confirmations[{id, position, tool}]' },
   confirmation_decided: { visibility: 'user', body: 'confirmation, outcome' },
   confirmation_closed: { visibility: 'user', body: 'confirmations[{id, outcome}]' },

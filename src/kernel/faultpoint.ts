@@ -32,6 +32,9 @@ export const FAULT_POINTS = [
   'park.after',
   'final.before',
   'final.after',
+  // an event goes out, and is marked as sent
+  'outbox.beforePublish',
+  'outbox.afterPublish',
 ] as const
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 

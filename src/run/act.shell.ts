@@ -4,6 +4,7 @@ import { askModel } from './ask.shell.ts'
 import { planCalls, runReads } from './calls.shell.ts'
 import { recoverEffect, startEffect } from './effect.shell.ts'
 import type { Action } from './next.ts'
+import { resumeCall } from './resume.shell.ts'
 import type { Report } from './report.ts'
 import { refused } from './said.ts'
 import type { Call } from './state.ts'
@@ -11,13 +12,14 @@ import type { Call } from './state.ts'
 export async function act(parts: ActParts, work: Work, action: Exclude<Action, { do: 'rest' }>): Promise<Acted> {
   if (action.do === 'start') return startEffect(parts, work, action.call, { again: false })
   if (action.do === 'recover') return recoverEffect(parts, work, action.call)
+  if (action.do === 'resume') return resumeCall(parts, work, action)
   return { run: work.run, report: await actSimply(parts, work, action) }
 }
 
 async function actSimply(
   parts: ActParts,
   work: Work,
-  action: Exclude<Action, { do: 'rest' | 'start' | 'recover' }>,
+  action: Exclude<Action, { do: 'rest' | 'start' | 'recover' | 'resume' }>,
 ): Promise<Report> {
   switch (action.do) {
     case 'end':

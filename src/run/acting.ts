@@ -8,6 +8,8 @@ import type { Ids } from '../kernel/ids.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { ModelPart } from '../model/port.ts'
+import type { Egress } from '../tool/egress.shell.ts'
+import type { RateStore } from '../tool/rate.store.ts'
 import type { Agent } from './agent.ts'
 import type { Report } from './report.ts'
 import type { RunStore } from './run.store.ts'
@@ -23,8 +25,11 @@ export type Authorize = (
 export interface Acting {
   readonly runs: RunStore
   readonly effects: EffectStore
+  readonly rates: RateStore
   readonly sealer: Sealer
   readonly clock: Clock
+  /** The way out of tools. */
+  readonly egress: Egress
   readonly ids: Ids
   readonly random: Random
   readonly fault: FaultHook

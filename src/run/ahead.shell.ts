@@ -26,7 +26,8 @@ export async function readAhead(parts: ActParts, work: Work): Promise<Ahead | nu
   let atOnce: Settled | null = null
   const report = runReads(parts, work, action.calls)
   const ended = report.then(
-    (r) => void (atOnce = r),
+    // what goes to wait has a commit of its own
+    (r) => void (atOnce = r.waiting?.length ? null : r),
     () => {},
   )
   await Promise.race([ended, parts.clock.turn()])

@@ -2,11 +2,12 @@
 import type { Clock } from '../kernel/clock.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { JsonObject } from '../kernel/json.ts'
-import { type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
-import type { Contract, ToolContext, ToolOutcome } from '../tool/contract.ts'
+import { callAuthorize, type CallOptions, callPlan, callRead } from '../tool/gateway.shell.ts'
+import type { CallContext, Contract, ToolOutcome } from '../tool/contract.ts'
+import { envelope } from '../tool/outcome.ts'
 import type { ActParts, Work } from './acting.ts'
 import { throwIfHandedBack } from './handback.ts'
-import type { PlannedCall, Report, Settlement } from './report.ts'
+import type { PlannedCall, Report, Settlement, Waiting } from './report.ts'
 import { refused } from './said.ts'
 import type { Call } from './state.ts'
 
@@ -19,28 +20,42 @@ export async function runReads(
   calls: readonly Call[],
 ): Promise<Extract<Report, { kind: 'calls_settled' }>> {
   const settled: Settlement[] = []
+  const waiting: Waiting[] = []
   const queue = [...calls]
   const lane = async (): Promise<void> => {
     for (let call = queue.shift(); call; call = queue.shift()) {
       // what has not begun when the run is stopped never begins (J7)
       const outcome = work.signal.aborted ? refused('not_started') : await runRead(parts, work, call)
-      settled.push({ position: call.position, outcome })
+      if ('later' in outcome)
+        waiting.push({ ...outcome.later, position: call.position, ms: withinRun(outcome.later.ms, work.leftMs) })
+      else settled.push({ position: call.position, outcome })
     }
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL_READS, calls.length) }, lane))
   throwIfHandedBack(work.signal)
-  return { kind: 'calls_settled', calls: settled }
+  return { kind: 'calls_settled', calls: settled, ...(waiting.length > 0 && { waiting }) }
 }
 
-async function runRead(parts: ActParts, work: Work, call: Call): Promise<ToolOutcome> {
+async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<typeof callRead> {
   const contract = await allowed(parts, work, call)
   if (typeof contract === 'string') return refused(contract)
-  return callRead(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work))
+  const limited = await rateLimited(parts, work, contract)
+  if (limited) return limited
+  return callRead(contract, inputOf(call), contextOf(work, call), { ...limitsOf(parts, work), random: parts.random })
+}
+
+/** One start is counted, or nothing starts. Tools without a rate ask nobody. */
+export async function rateLimited(parts: ActParts, work: Work, contract: Contract): Promise<ToolOutcome | null> {
+  if (!contract.rate) return null
+  const answer = await parts.rates.take(scopeOf(work.actor), contract.name, contract.rate)
+  if (answer.taken) return null
+  const hint = `Try again in ${Math.ceil(answer.waitMs / 1000)} s, or choose another way.`
+  return { ok: false, error: envelope('rate_limited', hint) }
 }
 
 /**
- * The contract, if it is still the one that was judged and this actor may still use it. An authoriser that fails, or does
- * not answer in the time of the call, refuses.
+ * The contract, if it is still the one that was judged, and this actor may still use it and may do this with this object.
+ * An authoriser that fails, or does not answer in the time of the call, refuses.
  */
 export async function allowed(
   parts: ActParts,
@@ -49,7 +64,9 @@ export async function allowed(
 ): Promise<Contract | 'unknown_tool' | 'permission_denied' | 'not_started'> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return 'unknown_tool'
-  const yes = await authorized(parts, work, contract)
+  const yes =
+    (await authorized(parts, work, contract)) &&
+    (await callAuthorize(contract, inputOf(call), contextOf(work, call), limitsOf(parts, work)))
   throwIfHandedBack(work.signal)
   if (work.signal.aborted) return 'not_started'
   return yes ? contract : 'permission_denied'
@@ -86,13 +103,19 @@ function inTime(clock: Clock, signal: AbortSignal, { answer, ms }: { answer: unk
 /** Execution starts from the stored canonical text and nothing else (J8). */
 export const inputOf = (call: Call): JsonObject => JSON.parse(call.canonical) as JsonObject
 
+export const withinRun = (ms: number, leftMs: number): number => Math.max(0, Math.min(ms, Math.ceil(leftMs)))
+
 /** K1: no call has more time than its run. */
-export const limitsOf = (parts: Pick<ActParts, 'clock'>, work: Work): CallOptions & { readonly timeoutMs: number } => ({
+export const limitsOf = (
+  parts: Pick<ActParts, 'clock' | 'egress'>,
+  work: Work,
+): CallOptions & { readonly timeoutMs: number } => ({
   clock: parts.clock,
+  egress: parts.egress,
   timeoutMs: Math.max(1, Math.floor(work.leftMs)),
 })
 
-export const contextOf = (work: Work, call: Call): ToolContext => ({
+export const contextOf = (work: Work, call: Call): CallContext => ({
   actor: work.actor,
   runId: work.run.key.run,
   step: work.run.step,

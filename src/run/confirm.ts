@@ -5,11 +5,11 @@
  * J13  each call has its own, answerable in any order
  */
 import { endRun } from './end.ts'
-import { parkForPeople } from './park.ts'
+import { lieDown } from './park.ts'
 import { END_OF_CANCEL } from './reasons.ts'
 import type { PlannedCall, Report } from './report.ts'
 import { absorbSettlements } from './settle.ts'
-import type { Call, Run } from './state.ts'
+import { type Call, isOpenEffect, type Run } from './state.ts'
 import { type Moved, type NewConfirmation, NOTHING, type Writes } from './writes.ts'
 
 /** Plans are made: their confirmations are asked for, and the run waits unless something else can be done. */
@@ -19,6 +19,7 @@ export function absorbPlans(run: Run, report: Extract<Report, { kind: 'calls_pla
   if (judged.length === 0 || !judged.every((p) => run.calls.some((c) => c.position === p.position && isUnplanned(c))))
     return null
   // nobody is asked about a run that was canceled meanwhile
+  if (run.cancel && run.calls.some(isOpenEffect)) return { run, writes: NOTHING }
   if (run.cancel) return endRun(run, END_OF_CANCEL[run.cancel], NOTHING)
   const by = new Map(plans.map((p) => [p.position, p]))
   const asked = run.calls.flatMap((call) => {
@@ -49,7 +50,7 @@ export function absorbPlans(run: Run, report: Extract<Report, { kind: 'calls_pla
         ? [{ seq: planned.eventSeq, type: 'confirmation_requested', body: { step: run.step, confirmations } }]
         : [],
   }
-  return failed.length > 0 ? absorbSettlements(planned, failed, writes) : parkForPeople(planned, writes)
+  return failed.length > 0 ? absorbSettlements(planned, { calls: failed }, writes) : lieDown(planned, writes)
 }
 
 const isUnplanned = (c: Call): boolean =>

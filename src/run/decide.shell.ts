@@ -1,5 +1,5 @@
 /**
- * What people do to a run from outside: decide a confirmation, cancel, say what became of an unknown effect.
+ * What people do to a run from outside: decide a confirmation, cancel.
  *
  * A2  only these and the loop move a run   J1  nothing that a model holds can decide   J7  cancel stops what has not started
  */
@@ -12,15 +12,13 @@ import type { ConfirmationStore, Decided, Decision } from '../gate/confirmation.
 import type { ConfirmationView } from '../gate/confirmation.ts'
 import { actorOfRun, scopeOf } from '../request/actor.ts'
 import { callResourceVersion } from '../tool/gateway.shell.ts'
-import { boundEffect } from '../tool/outcome.ts'
-import type { ToolOutcome } from '../tool/contract.ts'
 import type { Agent } from './agent.ts'
 import { inputOf } from './calls.shell.ts'
 import { step } from './machine.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Report } from './report.ts'
+import type { Egress } from '../tool/egress.shell.ts'
 import type { AuditEntry, RunStore } from './run.store.ts'
-import { refused } from './said.ts'
 import { readSnapshot } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
 
@@ -30,6 +28,7 @@ export interface Deciding {
   readonly sealer: Sealer
   readonly ids: Ids
   readonly clock: Clock
+  readonly egress: Egress
   readonly agents: ReadonlyMap<string, Agent>
 }
 
@@ -135,11 +134,11 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
     effectKey: call.key,
     signal: new AbortController().signal,
   }
-  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock })
+  const now = await callResourceVersion(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress })
   if (!now.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return
-  await move(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})
+  await moveIdle(parts, scope, seen.run, () => ({ kind: 'plan_stale', position: call.position })).catch(() => {})
   throw new Fault('stale_plan')
 }
 
@@ -181,42 +180,15 @@ export async function cancelRun(
   throw new Fault('conflict')
 }
 
-/**
- * An operator says what became of an effect that nobody could tell. `happened` carries the provider's result. Who said it
- * is recorded with it.
- */
-export function resolveEffect(
+export type Reporter = (run: Run, agent: Agent) => Report | null
+
+export async function moveIdle(
   parts: Deciding,
-  actor: Actor,
-  at: { readonly run: RunId; readonly step: number; readonly position: number },
-  said: ({ readonly happened: true; readonly result: unknown } | { readonly happened: false }) & {
-    readonly reason: string
-  },
+  scope: Scope,
+  run: RunId,
+  report: Reporter,
+  audit?: AuditEntry,
 ): Promise<Run> {
-  if (actor.kind !== 'operator') throw new Fault('permission_denied')
-  const audit: AuditEntry = {
-    id: parts.ids.next('aud'),
-    actor_kind: actor.kind,
-    actor: actor.user,
-    action: 'effect.resolve',
-    target: `${at.run}/${at.step}/${at.position}`,
-    outcome: said.happened ? 'happened' : 'did_not_happen',
-    reason: said.reason,
-  }
-  const report = (run: Run, agent: Agent): Report | null => {
-    const call =
-      run.step === at.step ? run.calls.find((c) => c.position === at.position && c.status === 'unknown') : undefined
-    const contract = call && agent.tools.named(call.tool)
-    if (!call || !contract) return null
-    const outcome: ToolOutcome = said.happened ? boundEffect(contract, said.result) : refused('not_started')
-    return { kind: 'unknown_resolved', position: at.position, outcome }
-  }
-  return move(parts, scopeOf(actor), at.run, report, audit)
-}
-
-type Reporter = (run: Run, agent: Agent) => Report | null
-
-async function move(parts: Deciding, scope: Scope, run: RunId, report: Reporter, audit?: AuditEntry): Promise<Run> {
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const found = await snapshot(parts, scope, run)
     if (!found) throw new Fault('not_found')

@@ -10,8 +10,9 @@ import { permitFor } from '../gate/decide.ts'
 import type { Started } from '../journal/effect.store.ts'
 import { callCommit, callProbe, callResourceVersion } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
+import type { Waiting } from './report.ts'
 import type { ActParts, Acted, Work } from './acting.ts'
-import { allowed, contextOf, inputOf, limitsOf } from './calls.shell.ts'
+import { allowed, contextOf, inputOf, limitsOf, rateLimited, withinRun } from './calls.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_STARTS } from './loops.ts'
 import { step } from './machine.ts'
@@ -28,7 +29,7 @@ export async function startEffect(
   { again }: { again: boolean },
 ): Promise<Acted> {
   throwIfHandedBack(work.signal)
-  if (call.attempt >= MOST_STARTS) return unknown(work.run, call)
+  if (call.attempt >= MOST_STARTS && !call.again) return unknown(work.run, call)
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
   // without a key a repeat comes only after a clear "not there"
@@ -41,6 +42,9 @@ export async function startEffect(
   throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
   if (stale) return settled(work.run, call, refused('stale_plan'))
+  // a repeat under the same key is the same start
+  const limited = again ? null : await rateLimited(parts, work, contract)
+  if (limited) return settled(work.run, call, limited)
 
   const asked = parts.clock.monotonic()
   const started = await start(parts, work, call, again)
@@ -117,6 +121,7 @@ async function perform(
   const cx = { ...contextOf(work, call), signal: work.patient }
   const outcome = await callCommit(contract, permit, cx, limitsOf(parts, work))
   await parts.fault('ext.replied')
+  if (outcome.kind === 'later') return waits(work, call, outcome.later)
   return outcome.kind === 'unknown' ? 'reload' : settled(work.run, call, outcome.outcome)
 }
 
@@ -131,13 +136,14 @@ async function isStale(parts: ActParts, work: Work, call: Call, contract: Contra
 export async function recoverEffect(parts: ActParts, work: Work, call: Call): Promise<Acted> {
   const contract = parts.agent.tools.named(call.tool)
   if (!contract || contract.version !== call.toolVersion) return unknown(work.run, call)
+  const over = work.run.cancel !== null || work.leftMs <= 0
+  if (call.again) return over ? unknown(work.run, call) : startEffect(parts, work, call, { again: true })
   if (contract.unknown === 'manual') return unknown(work.run, call)
   const keyed = contract.unknown === 'key'
-  const over = work.run.cancel !== null || work.leftMs <= 0
   if (contract.implementation.probe) {
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: work.owned }
-    const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock })
+    const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress })
     throwIfHandedBack(work.owned)
     if (answer.happened === true) return settled(work.run, call, answer.outcome)
     if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)
@@ -150,9 +156,18 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
   return startEffect(parts, work, call, { again: true })
 }
 
-const settled = (run: Run, call: Call, outcome: ToolOutcome): Acted => ({
+/** K1: nobody waits longer than the run. */
+export const waits = ({ run, leftMs }: Work, call: Call, later: Omit<Waiting, 'position'>): Acted => {
+  const waiting = [{ ...later, position: call.position, ms: withinRun(later.ms, leftMs) }]
+  return { run, report: { kind: 'calls_settled', calls: [], waiting } }
+}
+
+export const settled = (run: Run, call: Call, outcome: ToolOutcome): Acted => ({
   run,
   report: { kind: 'calls_settled', calls: [{ position: call.position, outcome }] },
 })
 
-const unknown = (run: Run, call: Call): Acted => ({ run, report: { kind: 'effect_unknown', position: call.position } })
+export const unknown = (run: Run, call: Call): Acted => ({
+  run,
+  report: { kind: 'effect_unknown', position: call.position },
+})

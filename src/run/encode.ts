@@ -10,6 +10,10 @@ import type { Call } from './state.ts'
 
 export const keyOf = (key: RunKey): string => `${key.tenant}/${key.environment}/${key.run}`
 
+/** No id holds a colon, so that a signal can never name a run. */
+export const signalKey = (scope: Pick<RunKey, 'tenant' | 'environment'>, signal: string): string =>
+  `${scope.tenant}/${scope.environment}/signal:${signal}`
+
 /** Seals one value of a tenant: JSON text, sealed, in base64. */
 export type Seal = (value: unknown) => string
 export const sealWith =
@@ -57,6 +61,8 @@ export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Reco
     messages: writes.messages.map((m) => message(m, seal)),
     effects: writes.intents.map((c) => effect(run.step, c, seal)),
     settled: writes.settled.map((s) => settled(s, seal)),
+    waiting: writes.waiting,
+    listens: listens(moved),
     confirmations: writes.confirmations.map((c) => confirmation(run.step, c, seal)),
     closed: writes.closed,
     events: writes.events.map((e) => ({
@@ -66,6 +72,14 @@ export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Reco
       body: seal(e.body),
     })),
   }
+}
+
+/** The signals that end the sleep of the run at once, when they are there already. */
+function listens({ run, writes }: Moved): readonly string[] {
+  const deaf = new Set(writes.waiting.flatMap((w) => (w.again ? [w.position] : [])))
+  return run.calls.flatMap((c) =>
+    c.status === 'waiting' && c.wait?.signal && !deaf.has(c.position) ? [c.wait.signal] : [],
+  )
 }
 
 /** What the hash of a message covers; a mismatch on load is a fault (C5). */

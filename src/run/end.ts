@@ -15,7 +15,7 @@ import type { LedgerEntry, Moved, NewEvent, SettledCall, Writes } from './writes
  * the run ends, else as `superseded` (J2: four different outcomes).
  */
 export function endRun(run: Run, reason: EndReason, writes: Writes): Moved {
-  const open = run.calls.filter((c) => c.status === 'intended')
+  const open = run.calls.filter((c) => c.status === 'intended' || c.status === 'waiting')
   const settled = open.map(
     (c) => ({ position: c.position, status: 'settled', outcome: refused(whyNot(c, reason)) }) satisfies SettledCall,
   )
@@ -62,6 +62,7 @@ export function endRun(run: Run, reason: EndReason, writes: Writes): Moved {
 }
 
 function whyNot(call: Call, reason: EndReason): FaultCode {
+  if (call.status === 'waiting') return 'wait_expired'
   if (call.confirmation?.status === 'rejected') return 'confirmation_rejected'
   return call.confirmation && reason === 'confirmation_expired' ? 'confirmation_expired' : 'not_started'
 }

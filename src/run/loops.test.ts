@@ -10,7 +10,7 @@ import { scripted } from '../testing/scripted.ts'
 import { virtualClock } from '../testing/virtual-clock.ts'
 import { agent } from './agent.ts'
 import { type Driving, drive, noMemory } from './loop.shell.ts'
-import { LOOPS, type LoopName, MOST_CONFLICTS, MOST_STARTS } from './loops.ts'
+import { LOOPS, type LoopName, MOST_CONFLICTS, MOST_STARTS, MOST_WAITS } from './loops.ts'
 import { next } from './next.ts'
 import type { Call, Run } from './state.ts'
 
@@ -76,11 +76,34 @@ const SCRIPTS: { readonly [name in LoopName]: { readonly rounds: number; readonl
   empty_finals: { rounds: 1, script: () => ofModel(runs(() => answered(bad('empty_final')), limits({}))) },
   recoveries: { rounds: 3, script: () => ofModel(runs(() => 'die', limits({ attempts: 3 }))) },
   effect_starts: { rounds: MOST_STARTS, script: startsForEver },
+  waits: { rounds: MOST_WAITS, script: waitsForEver },
   commit_conflicts: { rounds: MOST_CONFLICTS, script: conflictsForEver },
   model_attempts: { rounds: 3, script: failsForEver },
 }
 
 /** A provider that never answers and never knows: started again under one key, then left to people. */
+function waitsForEver() {
+  const world: Partial<World> = {
+    commit: () => ({ signal: null, ms: 1_000 }),
+    resume: () => ({ signal: null, ms: 1_000 }),
+    meanwhile: (store) => {
+      // here the story has come to its end, and somebody has to tell how it goes on
+      if (store.run.wait === 'unknown_effect') throw new Error('unknown')
+      resumed += store.run.wait === 'timer' ? 1 : 0
+      return 'go_on'
+    },
+  }
+  let resumed = 0
+  expect(() =>
+    runs(
+      always((step) => `call ${step}`, anEffect(0, { approval: 'auto' })),
+      limits({}),
+      world,
+    ),
+  ).toThrow('unknown')
+  return { end: { waits: 'unknown_effect' }, rounds: resumed }
+}
+
 function startsForEver() {
   let starts = 0
   let end: unknown = null

@@ -8,6 +8,8 @@ import type { WaitReason } from './state.ts'
 
 /** An effect that was started this often and still has no outcome needs a person. */
 export const MOST_STARTS = 5
+/** A call that has gone to wait this often is no wait any more but a loop. */
+export const MOST_WAITS = 100
 /** A commit that loses this often to others is no race any more but a fault of ours. */
 export const MOST_CONFLICTS = 16
 
@@ -40,6 +42,7 @@ export const LOOPS = {
   empty_finals: loop('the model ends without an answer', 'never asked again', 'the step itself', { run: 'empty_final' }),
   recoveries: loop('workers are lost without progress', '`attempts` of the agent', '`run.attempts`, 0 again with each commit that gets on', { run: 'attempts_exhausted' }),
   effect_starts: loop('an effect has no outcome', `${MOST_STARTS} starts under one key`, '`effect.attempt`', { waits: 'unknown_effect' }),
+  waits: loop('a call goes to wait again and again', `${MOST_WAITS} times, within the time of the run`, '`effect.waits`', { waits: 'unknown_effect' }),
   commit_conflicts: loop('a commit meets a run that others have moved', `${MOST_CONFLICTS} times in a row`, 'the commit itself', { fault: 'conflict' }),
   model_attempts: loop('a request to the model fails before any output', '3 requests, within the time of the run', 'the model call itself', { run: 'model_unavailable' }),
 } as const satisfies Record<string, Loop>

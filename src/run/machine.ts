@@ -11,12 +11,13 @@
 import { absorbAnswer, absorbFailure } from './answer.ts'
 import { absorbDecision, absorbPlans } from './confirm.ts'
 import { endRun } from './end.ts'
-import { park, parkForPeople } from './park.ts'
+import { lieDown, park } from './park.ts'
 import type { Report } from './report.ts'
-import { absorbSettlements, absorbUnknown, resolveUnknown } from './settle.ts'
+import { absorbSettlements } from './settle.ts'
+import { absorbUnknown, leaveUnknown, resolveUnknown, retryUnknown } from './unknown.ts'
 import { absorbReservation } from './spend.ts'
 import { END_OF_CANCEL, END_REASONS, type EndReason } from './reasons.ts'
-import { isFinal, type Run } from './state.ts'
+import { isFinal, isOpenEffect, type Run } from './state.ts'
 import { type Moved, NOTHING, type NewEvent } from './writes.ts'
 
 export interface Refusal {
@@ -64,6 +65,10 @@ function moveWaiting(run: Run, report: Report): Moved | null {
       return run.wait === 'confirmation' ? supersede(run, report.position) : null
     case 'unknown_resolved':
       return resolveUnknown(run, report)
+    case 'unknown_retried':
+      return retryUnknown(run, report.position)
+    case 'unknown_left':
+      return leaveUnknown(run, report.position)
     case 'cancel_requested':
       return cancelIdle(run, report.cause)
     default:
@@ -82,7 +87,7 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'calls_planned':
       return absorbPlans(run, report)
     case 'calls_settled':
-      return absorbSettlements(run, report.calls)
+      return absorbSettlements(run, report)
     case 'effect_started':
       return absorbStart(run, report.position)
     case 'effect_unknown':
@@ -90,7 +95,7 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'probe_later':
       return run.calls.some((c) => c.status === 'started') ? park(run, 'timer', report.ms) : null
     case 'parked':
-      return hasOpenCalls(run) ? parkForPeople(run) : null
+      return hasOpenCalls(run) ? lieDown(run) : null
     case 'confirmation_decided':
       return absorbDecision(run, report)
     case 'cancel_requested':
@@ -106,6 +111,8 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'claimed':
     case 'plan_stale':
     case 'unknown_resolved':
+    case 'unknown_retried':
+    case 'unknown_left':
       return null
     default:
       return report satisfies never
@@ -115,23 +122,30 @@ function moveRunning(run: Run, report: Report): Moved | null {
 /** Only for a model call whose money is held can there be an answer. */
 const isPaid = (run: Run): boolean => run.calls.length === 0 && run.reserved.tokens > 0 && !run.lost
 
-const hasOpenCalls = (run: Run): boolean => run.calls.some((c) => c.status === 'intended' || c.status === 'unknown')
+const hasOpenCalls = (run: Run): boolean => run.calls.some((c) => c.status !== 'settled' && c.status !== 'started')
 
-const isUnsettled = (run: Run): boolean => run.calls.some((c) => c.status === 'unknown' || c.status === 'started')
+const isUnsettled = (run: Run): boolean => run.calls.some(isOpenEffect)
 
 /** Success is found in what the model or a tool did, never claimed; and no run ends beside an effect whose outcome is open. */
 const mayEnd = (run: Run, reason: EndReason): boolean => END_REASONS[reason].status !== 'succeeded' && !isUnsettled(run)
 
-/** COMMIT S has committed it, with the same conditions: one effect at a time, approved, not canceled, beside nothing unknown. */
+/** COMMIT S has committed it, with the same conditions: one effect at a time, approved, not canceled, beside none that is open. */
 function absorbStart(run: Run, position: number): Moved | null {
   const call = run.calls.find((c) => c.position === position)
   const others = run.calls.filter((c) => c !== call)
   if (!call || call.level === 'read' || run.cancel) return null
-  if (others.some((c) => c.status === 'started' || c.status === 'unknown')) return null
+  if (others.some(isOpenEffect)) return null
   const approved = call.approval === 'auto' || call.confirmation?.status === 'approved'
   if (call.status !== 'started' && !(call.status === 'intended' && approved)) return null
   const confirmation: typeof call.confirmation = call.confirmation && { ...call.confirmation, status: 'consumed' }
-  const started: typeof call = { ...call, status: 'started', attempt: call.attempt + 1, startedMs: 0, confirmation }
+  const started: typeof call = {
+    ...call,
+    status: 'started',
+    attempt: call.attempt + 1,
+    again: false,
+    startedMs: 0,
+    confirmation,
+  }
   const calls = run.calls.map((c) => (c === call ? started : c))
   return { run: { ...run, phase: 'tool_running', eventSeq: run.eventSeq + 1, calls }, writes: NOTHING }
 }
@@ -142,9 +156,10 @@ function cancelIdle(run: Run, cause: NonNullable<Run['cancel']>): Moved | null {
   if (!isUnsettled(run)) return endRun({ ...run, cancel: first }, END_OF_CANCEL[first], NOTHING)
   if (run.cancel) return null
   const told: NewEvent = { seq: run.eventSeq + 1, type: 'cancel_requested', body: { cause } }
+  const canceled: Run = { ...run, cancel: cause, eventSeq: told.seq }
   // only an operator ends the wait for what nobody can tell; every other wait is over
-  const dueMs = run.wait === 'unknown_effect' ? null : 0
-  return { run: { ...run, cancel: cause, eventSeq: told.seq }, writes: { ...NOTHING, events: [told], dueMs } }
+  const awake: Run = run.wait === 'unknown_effect' ? canceled : { ...canceled, status: 'queued', wait: null }
+  return { run: awake, writes: { ...NOTHING, events: [told] } }
 }
 
 /** J12: nobody can agree to this plan any more; the model is told and may plan again. */

@@ -4,12 +4,13 @@
  * B1  cancel, deadline, steps, tokens and cost are looked at before every model call and every tool call
  * J4  a started effect is asked for before anything else; what nobody can tell waits for an operator
  * J7  what has started is settled even when the run is canceled; what has not started never starts
+ * T3  a call that waits outside holds nobody: it is resumed when its time is over or its signal is there
  */
 import type { FaultCode } from '../kernel/fault.ts'
 import { isStop } from './breaker.ts'
 import { heldReservation, type Reservation, reserve } from './budget.ts'
 import { END_OF_CANCEL, type EndReason } from './reasons.ts'
-import type { Call, Run } from './state.ts'
+import { type Call, isOpenEffect, type Run } from './state.ts'
 
 export type Action =
   | { readonly do: 'rest' }
@@ -21,6 +22,8 @@ export type Action =
   | { readonly do: 'refuse'; readonly calls: readonly Call[]; readonly code: FaultCode }
   | { readonly do: 'start'; readonly call: Call }
   | { readonly do: 'recover'; readonly call: Call }
+  /** `isLast`: nobody will wait any longer, whatever is heard now. */
+  | { readonly do: 'resume'; readonly call: Call; readonly isLast: boolean }
   | { readonly do: 'give_up'; readonly call: Call }
   | { readonly do: 'park' }
   | { readonly do: 'finish_step' }
@@ -32,6 +35,9 @@ export function next(run: Run, leftMs: number): Action {
   const started = run.calls.find((c) => c.status === 'started')
   if (started) return exhausted ? { do: 'give_up', call: started } : { do: 'recover', call: started }
   if (run.calls.some((c) => c.status === 'unknown')) return { do: 'park' }
+  const abroad = run.calls.find(isOpenEffect)
+  if (abroad && exhausted) return { do: 'give_up', call: abroad }
+  if (abroad && (run.cancel || leftMs <= 0)) return { do: 'resume', call: abroad, isLast: true }
   if (run.cancel) return { do: 'end', reason: END_OF_CANCEL[run.cancel] }
   if (leftMs <= 0) return { do: 'end', reason: 'deadline' }
   if (exhausted) return { do: 'end', reason: 'attempts_exhausted' }
@@ -40,13 +46,19 @@ export function next(run: Run, leftMs: number): Action {
 
 function nextOfCalls(run: Run): Action {
   const open = run.calls.filter((c) => c.status === 'intended')
-  if (open.length === 0) return { do: 'finish_step' }
-  if (run.calls.some(isStop)) return { do: 'end', reason: 'stopped_by_tool' }
+  const waiting = run.calls.filter((c) => c.status === 'waiting')
+  if (open.length + waiting.length === 0) return { do: 'finish_step' }
+  const heard = waiting.find((c) => c.wait?.arrived || (c.wait?.leftMs ?? 0) <= 0)
+  if (heard) return { do: 'resume', call: heard, isLast: false }
+  // effects run one at a time (I7), and no run ends beside one whose outcome is open
+  const abroad = waiting.some(isOpenEffect)
+  const ending = (reason: EndReason): Action => (abroad ? { do: 'park' } : { do: 'end', reason })
+  if (run.calls.some(isStop)) return ending('stopped_by_tool')
   const decided = (...statuses: string[]) =>
     open.filter((c) => c.confirmation && statuses.includes(c.confirmation.status))
 
   const rejected = decided('rejected')
-  if (rejected.length > 0 && run.rules.onReject === 'end') return { do: 'end', reason: 'confirmation_rejected' }
+  if (rejected.length > 0 && run.rules.onReject === 'end') return ending('confirmation_rejected')
   if (rejected.length > 0) return { do: 'refuse', calls: rejected, code: 'confirmation_rejected' }
   const superseded = decided('superseded')
   if (superseded.length > 0) return { do: 'refuse', calls: superseded, code: 'stale_plan' }
@@ -54,11 +66,11 @@ function nextOfCalls(run: Run): Action {
   const reads = open.filter((c) => c.level === 'read')
   if (reads.length > 0) return { do: 'run_reads', calls: reads }
   const ready = open.find((c) => c.approval === 'auto' || c.confirmation?.status === 'approved')
-  if (ready) return { do: 'start', call: ready }
-  const unplanned = open.filter((c) => c.confirmation === null)
+  if (ready && !abroad) return { do: 'start', call: ready }
+  const unplanned = open.filter((c) => c.confirmation === null && c.approval !== 'auto')
   if (unplanned.length > 0) return { do: 'plan', calls: unplanned }
   const late = open.some((c) => c.confirmation?.status === 'expired' || (c.confirmation?.leftMs ?? 0) <= 0)
-  return late ? { do: 'end', reason: 'confirmation_expired' } : { do: 'park' }
+  return late ? ending('confirmation_expired') : { do: 'park' }
 }
 
 function nextModelCall(run: Run): Action {

@@ -1,5 +1,5 @@
 /** A run that waits holds no worker, no lease and no reservation. */
-import type { Run, WaitReason } from './state.ts'
+import { type Call, type CallWait, isOpenEffect, type Run, type WaitReason } from './state.ts'
 import { type Moved, NOTHING, type NewEvent, type Writes } from './writes.ts'
 
 /** `dueMs`: when a worker must look again, from now; null when only a person can help. */
@@ -12,13 +12,30 @@ export function park(run: Run, reason: WaitReason, dueMs: number | null, writes:
 }
 
 /**
- * What nobody can tell comes before what somebody may decide: approving must not run beside an unknown effect. A run
- * that has been decided on or canceled since does not lie down: nobody would wake it again.
+ * The run waits, if there is nothing else that can be done: for an operator, for people, for others outside. What nobody
+ * can tell comes before what somebody may decide: approving must not run beside an unknown effect. A run that has been
+ * decided on, told or canceled since does not lie down: nobody would wake it again.
  */
-export function parkForPeople(run: Run, writes: Writes = NOTHING): Moved {
+export function lieDown(run: Run, writes: Writes = NOTHING): Moved {
   if (run.calls.some((c) => c.status === 'unknown')) return park(run, 'unknown_effect', null, writes)
+  const waits = run.calls.flatMap((c) => (c.status === 'waiting' && c.wait ? [c.wait] : []))
   const open = run.calls.filter((c) => c.status === 'intended')
-  const times = open.flatMap((c) => (c.confirmation?.status === 'pending' ? [c.confirmation.leftMs] : []))
-  if (run.cancel || times.length === 0 || times.length < open.length) return { run, writes }
-  return park(run, 'confirmation', Math.max(0, Math.min(...times)), writes)
+  const asked = open.flatMap((c) => (c.confirmation?.status === 'pending' ? [c.confirmation.leftMs] : []))
+  // behind an effect that waits outside its siblings wait too, whatever is or is not decided about them
+  const isAbroad = run.calls.some(isOpenEffect)
+  const resting = asked.length + (isAbroad ? open.filter(isDecided).length : 0)
+  const times = [...waits.map((w) => w.leftMs), ...(isAbroad ? [] : asked)]
+  const isRestless = run.cancel !== null || waits.some((w) => w.arrived) || resting < open.length
+  if (isRestless || times.length === 0) return { run, writes }
+  return park(run, reasonOf(asked, waits), Math.max(0, Math.min(...times)), writes)
+}
+
+/** Nothing of it is left to do but the start. */
+const isDecided = (c: Call): boolean =>
+  c.level !== 'read' && (c.approval === 'auto' || (c.confirmation !== null && c.confirmation.status !== 'pending'))
+
+function reasonOf(asked: readonly number[], waits: readonly CallWait[]): WaitReason {
+  if (asked.some((ms) => ms > 0)) return 'confirmation'
+  if (waits.length === 0) return 'confirmation'
+  return waits.some((w) => w.signal !== null) ? 'external' : 'timer'
 }

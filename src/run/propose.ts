@@ -32,8 +32,10 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
     exposedName: asked.name,
     raw: asked.arguments,
     attempt: 0,
+    again: false,
     startedMs: null,
     confirmation: null,
+    wait: null,
   }
   if (verdict.approval === 'refused' || !contract || !read?.ok) {
     const because = verdict.approval === 'refused' ? verdict.because : 'invalid_arguments'

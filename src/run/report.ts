@@ -46,7 +46,12 @@ export type Report =
       readonly failed: readonly Settlement[]
       readonly confirmers: readonly string[]
     }
-  | { readonly kind: 'calls_settled'; readonly calls: readonly Settlement[] }
+  /** `waiting`: calls that the other side has taken, and will tell of later. */
+  | {
+      readonly kind: 'calls_settled'
+      readonly calls: readonly Settlement[]
+      readonly waiting?: readonly Waiting[]
+    }
   /** COMMIT S has committed it: the row says so already. */
   | { readonly kind: 'effect_started'; readonly position: number }
   | { readonly kind: 'effect_unknown'; readonly position: number }
@@ -57,9 +62,21 @@ export type Report =
   /** The resource is not what it was when the plan was made: nobody can agree to this plan any more (J12). */
   | { readonly kind: 'plan_stale'; readonly position: number }
   | { readonly kind: 'unknown_resolved'; readonly position: number; readonly outcome: ToolOutcome }
+  /** An operator wants it sent once more under its key, or gives up finding out. */
+  | { readonly kind: 'unknown_retried'; readonly position: number }
+  | { readonly kind: 'unknown_left'; readonly position: number }
   | { readonly kind: 'cancel_requested'; readonly cause: CancelCause }
   | { readonly kind: 'lease_lost' }
   | { readonly kind: 'ended'; readonly reason: EndReason }
+
+export interface Waiting {
+  readonly position: number
+  readonly signal: string | null
+  /** From now. */
+  readonly ms: number
+  /** What was told has been heard, and is to be heard again after the time: not at once. */
+  readonly again?: true
+}
 
 export interface Settlement {
   readonly position: number

@@ -11,6 +11,9 @@ select n as "n!", version as "version!" from plimsoll.cancel(:cancels::jsonb, :k
 select n as "n!", outcome as "outcome!", session_version as "sessionVersion?", generation as "generation?"
 from plimsoll.submit(:submissions::jsonb, :keys::text[]);
 
+-- name: tell
+select n as "n!", outcome as "outcome!", waiters as "waiters!" from plimsoll.tell(:told::jsonb, :keys::text[]);
+
 -- name: before
 -- what a submission must know: the conversation, its active runs, and how long its transcript is
 select s.version, s.generation, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed!",

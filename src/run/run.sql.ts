@@ -61,6 +61,21 @@ from plimsoll.submit($1::jsonb, $2::text[])`,
   params: ['submissions', 'keys'],
 }
 
+export interface TellParams {
+  readonly told: string
+  readonly keys: readonly (string | null)[]
+}
+export interface TellRow {
+  readonly n: number
+  readonly outcome: string
+  readonly waiters: number
+}
+export const tell: Statement<TellParams, TellRow> = {
+  name: 'run_tell_3fddb27b',
+  text: `select n as "n", outcome as "outcome", waiters as "waiters" from plimsoll.tell($1::jsonb, $2::text[])`,
+  params: ['told', 'keys'],
+}
+
 export interface BeforeParams {
   readonly tenant: string
   readonly session: string

@@ -2,11 +2,13 @@
 import { batch } from '../db/batch.ts'
 import type { Db } from '../db/port.ts'
 import type { Sealer } from '../db/seal.ts'
+import { hashJson } from '../kernel/canonical.ts'
 import type { Id } from '../kernel/ids.ts'
+import type { Json } from '../kernel/json.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
-import { encodeStep, keyOf, sealWith } from './encode.ts'
-import { before, cancel, load, openSession, step, submit } from './run.sql.ts'
+import { encodeStep, keyOf, sealWith, signalKey } from './encode.ts'
+import { before, cancel, load, openSession, step, submit, tell } from './run.sql.ts'
 import type { SnapshotRows } from './snapshot.ts'
 import type { CancelCause } from './reasons.ts'
 import type { Run, RunKey, Status, Phase } from './state.ts'
@@ -42,6 +44,8 @@ export interface RunStore {
   commitIdle(scope: Scope, run: Run, moved: Moved, audit?: AuditEntry): Promise<Applied>
   load(key: RunKey): Promise<SnapshotRows | null>
   markCanceled(scope: Scope, run: Run, cause: CancelCause): Promise<Applied>
+  /** Tells the runs that wait for a signal. `told_otherwise`: something else was told under this name before. */
+  tell(scope: Scope, signal: string, body: Json): Promise<'told' | 'told_otherwise'>
   submit(scope: Scope, submission: Submission): Promise<Submitted>
   before(scope: Scope, session: string): Promise<SessionBefore | null>
   /** False when the id is taken. */
@@ -71,13 +75,17 @@ export interface SessionBefore {
   readonly head: string | null
 }
 
+/** The keys of the signals that a run listens for, in the form of the wall. */
+const signalsOf = (scope: Pick<Scope, 'tenant' | 'environment'>, { run }: Moved): readonly string[] =>
+  run.calls.flatMap((c) => (c.status === 'waiting' && c.wait?.signal ? [signalKey(scope, c.wait.signal)] : []))
+
 export function runStore(db: Db, sealer: Sealer): RunStore {
-  type Queued = { readonly row: unknown; readonly key: string }
+  type Queued = { readonly row: unknown; readonly keys: readonly string[] }
   const sender = (worker: string) =>
     batch<Queued, Applied>(async (items) => {
       const rows = await db.call(step, {
         transitions: JSON.stringify(items.map((i) => i.row)),
-        keys: items.map((i) => i.key),
+        keys: items.flatMap((i) => i.keys),
         worker,
       })
       const versions = new Map(rows.map((r) => [r.n, r.version]))
@@ -99,11 +107,14 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
   return {
     // the row comes from the transition, the key from the evidence: a confused tenant is outside the wall
     commit: (lease, run, moved) =>
-      senderOf(lease.worker)({ row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)), key: keyOf(lease) }),
+      senderOf(lease.worker)({
+        row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)),
+        keys: [keyOf(lease), ...signalsOf(lease, moved)],
+      }),
     commitIdle(scope, run, moved, audit) {
       const encoded = encodeStep(run, moved, sealWith(sealer, run.key.tenant))
       const row = audit ? { ...encoded, audit: [audit] } : encoded
-      return senderOf('')({ row, key: keyOf({ ...scope, run: run.key.run }) })
+      return senderOf('')({ row, keys: [keyOf({ ...scope, run: run.key.run }), ...signalsOf(scope, moved)] })
     },
     async load(key) {
       const [row] = await db.call(load, { tenant: key.tenant, environment: key.environment, run: key.run })
@@ -124,6 +135,17 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
         keys: [keyOf({ ...scope, run: run.key.run })],
       })
       return done ? { applied: true, version: done.version } : { applied: false }
+    },
+    async tell(scope, signal, body) {
+      const row = {
+        tenant: scope.tenant,
+        environment: scope.environment,
+        signal,
+        body: sealWith(sealer, scope.tenant)(body),
+        hash: hashJson(body),
+      }
+      const [done] = await db.call(tell, { told: JSON.stringify([row]), keys: [signalKey(scope, signal)] })
+      return done?.outcome === 'told' ? 'told' : 'told_otherwise'
     },
     async submit(scope, s) {
       const seal = sealWith(sealer, scope.tenant)

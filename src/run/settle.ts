@@ -2,15 +2,14 @@
  * COMMIT B and its parts: what became of the calls of a step.
  *
  * I7   results merge in call order, whatever order the calls ended in
- * J4   what nobody can tell is `unknown`, parks the run and is never repeated with a new key
  * J13  each call has its own confirmation; a settled sibling is never run again
  */
 import { errorHash, isStop, pastOf, repeatsError } from './breaker.ts'
 import { endRun } from './end.ts'
 import { bill, joined } from './ledger.ts'
-import { park } from './park.ts'
+import { lieDown } from './park.ts'
 import type { EndReason } from './reasons.ts'
-import type { Report, Settlement } from './report.ts'
+import type { Report, Settlement, Waiting } from './report.ts'
 import { answerCalls, closing } from './said.ts'
 import { reserveNext } from './spend.ts'
 import type { Call, PastCall, Run } from './state.ts'
@@ -18,46 +17,79 @@ import { type Moved, type NewEvent, NOTHING, type SettledCall, type Writes } fro
 
 export function absorbSettlements(
   run: Run,
-  settlements: readonly Settlement[],
+  { calls: settlements, waiting = [] }: Pick<Extract<Report, { kind: 'calls_settled' }>, 'calls' | 'waiting'>,
   before: Writes = NOTHING,
 ): Moved | null {
   const by = new Map(settlements.map((s) => [s.position, s.outcome]))
-  if (by.size !== settlements.length || !isPossible(run, settlements)) return null
+  const later = new Map(waiting.map((w) => [w.position, w]))
+  if (new Set([...by.keys(), ...later.keys()]).size !== settlements.length + waiting.length) return null
+  if (!isPossible(run, settlements, waiting)) return null
   const settledNow = run.calls.filter((c) => by.has(c.position))
   const calls = run.calls.map((c): Call => {
     const outcome = by.get(c.position)
-    return outcome ? { ...c, status: 'settled', outcome } : c
+    if (outcome) return { ...c, status: 'settled', outcome }
+    const wait = later.get(c.position)
+    return wait ? waitingCall(c, wait) : c
   })
   const writes: Writes = {
     ...before,
     settled: settledNow.map(
       (c): SettledCall => ({ position: c.position, status: 'settled', outcome: by.get(c.position) ?? null }),
     ),
+    waiting,
     closed: closing(settledNow, 'superseded'),
   }
   const done: Run = { ...run, calls, attempts: 0 }
   if (calls.every((c) => c.status === 'settled')) return finishStep(done, writes)
-  const told = settledEvent(
-    done,
-    calls.filter((c) => by.has(c.position)),
-  )
-  return {
-    run: { ...done, phase: 'tool_running', eventSeq: told.seq },
-    writes: { ...writes, events: [...writes.events, told] },
-  }
+  const told =
+    settledNow.length > 0
+      ? [
+          settledEvent(
+            done,
+            calls.filter((c) => by.has(c.position)),
+          ),
+        ]
+      : []
+  const went =
+    waiting.length > 0
+      ? [
+          waitingEvent(
+            done,
+            told.length,
+            calls.filter((c) => later.has(c.position)),
+          ),
+        ]
+      : []
+  const events = [...told, ...went]
+  const phase = calls.some((c) => c.status === 'waiting') ? 'awaiting_observation' : 'tool_running'
+  const moved: Run = { ...done, phase, eventSeq: run.eventSeq + events.length }
+  const recorded: Writes = { ...writes, events: [...writes.events, ...events] }
+  // whoever waits outside holds no worker; what can still be done is done first
+  return waiting.length > 0 ? lieDown(moved, recorded) : { run: moved, writes: recorded }
 }
 
+const waitingCall = (c: Call, { signal, ms }: Waiting): Call => ({
+  ...c,
+  status: 'waiting',
+  wait: { signal, leftMs: ms, count: (c.wait?.count ?? 0) + 1, arrived: null },
+})
+
 /**
- * Each settlement is of an open call, and an effect that was never started cannot have succeeded. With none, the step
- * is closed, so no call may be open.
+ * Each settlement is of an open call, and an effect that was never started can neither have succeeded nor wait. With
+ * none, the step is closed, so no call may be open.
  */
-function isPossible(run: Run, settlements: readonly Settlement[]): boolean {
-  if (settlements.length === 0) return run.calls.length > 0 && run.calls.every((c) => c.status === 'settled')
-  return settlements.every(({ position, outcome }) => {
+function isPossible(run: Run, settlements: readonly Settlement[], waiting: readonly Waiting[]): boolean {
+  if (settlements.length + waiting.length === 0)
+    return run.calls.length > 0 && run.calls.every((c) => c.status === 'settled')
+  const isOut = (position: number, ifIntended: (call: Call) => boolean): boolean => {
     const call = run.calls.find((c) => c.position === position)
-    if (call?.status === 'intended') return call.level === 'read' || !outcome.ok
-    return call?.status === 'started'
-  })
+    if (call?.status === 'intended') return ifIntended(call)
+    return call?.status === 'started' || call?.status === 'waiting'
+  }
+  return (
+    settlements.every(({ position, outcome }) => isOut(position, (call) => call.level === 'read' || !outcome.ok)) &&
+    waiting.every(({ position }) => isOut(position, (call) => call.level === 'read'))
+  )
 }
 
 /** All calls of the step have an outcome: the model is told, and the money for its next call is reserved. */
@@ -114,33 +146,10 @@ function settledEvent(run: Run, calls: readonly Call[]): NewEvent {
   }
 }
 
-export function absorbUnknown(run: Run, position: number): Moved | null {
-  const call = run.calls.find((c) => c.position === position)
-  if (call?.status !== 'started') return null
-  const told: NewEvent = {
-    seq: run.eventSeq + 1,
-    type: 'effect_unknown',
-    body: { step: run.step, position, tool: call.tool },
-  }
-  const calls = run.calls.map((c): Call => (c === call ? { ...c, status: 'unknown' } : c))
-  const writes: Writes = { ...NOTHING, settled: [{ position, status: 'unknown', outcome: null }], events: [told] }
-  return park({ ...run, calls, eventSeq: told.seq }, 'unknown_effect', null, writes)
-}
-
-/** An operator knows what happened: the outcome is stored, and the run goes on from it. */
-export function resolveUnknown(run: Run, report: Extract<Report, { kind: 'unknown_resolved' }>): Moved | null {
-  const { outcome, position } = report
-  const call = run.calls.find((c) => c.position === position)
-  if (run.wait !== 'unknown_effect' || call?.status !== 'unknown') return null
-  const happened = outcome.ok ? 'happened' : 'did_not_happen'
-  const told: NewEvent = {
-    seq: run.eventSeq + 1,
-    type: 'effect_resolved',
-    body: { step: run.step, position, outcome: happened },
-  }
-  const calls = run.calls.map((c): Call => (c === call ? { ...c, status: 'settled', outcome } : c))
+function waitingEvent(run: Run, after: number, calls: readonly Call[]): NewEvent {
   return {
-    run: { ...run, status: 'queued', wait: null, calls, eventSeq: told.seq },
-    writes: { ...NOTHING, settled: [{ position, status: 'settled', outcome }], events: [told] },
+    seq: run.eventSeq + after + 1,
+    type: 'calls_waiting',
+    body: { step: run.step, calls: calls.map((c) => ({ position: c.position, tool: c.tool })) },
   }
 }

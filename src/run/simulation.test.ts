@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { aCall, anEffect, answered, aRun, asks, bad, failed, ok, plans, says, settles } from '../../test/unit/runs.ts'
-import { type Chance, simulate, type Told, type World } from '../../test/unit/simulated-shell.ts'
+import { type Chance, type Later, simulate, type Told, type World } from '../../test/unit/simulated-shell.ts'
 import type { Store } from '../../test/unit/simulated-store.ts'
 import { END_REASONS, type EndReason } from './reasons.ts'
 import { isFinal, type Call, type Run } from './state.ts'
@@ -80,6 +80,8 @@ function planner(chance: Chance, variety: number) {
   }
 }
 
+const later = (chance: Chance): Later => ({ signal: chance.yes(0.5) ? 'told' : null, ms: chance.below(100_000) })
+
 function meanwhile(chance: Chance) {
   return (store: Store, idle: boolean): 'die' | 'go_on' => {
     if (chance.yes(idle ? 0.6 : 0.3)) store.now += chance.below(idle ? 200_000 : 3_000)
@@ -88,6 +90,7 @@ function meanwhile(chance: Chance) {
       if (chance.yes(idle ? 0.5 : 0.15)) store.decide(id, chance.yes(0.75))
       else if (chance.yes(0.02)) store.supersede(id)
     }
+    if (chance.yes(0.1)) store.tell(chance.below(4))
     if (chance.yes(0.03)) store.mark(CAUSES[chance.below(CAUSES.length)]!)
     return !idle && chance.yes(0.08) ? 'die' : 'go_on'
   }
@@ -130,8 +133,9 @@ function hostile(seed: number): World & { readonly given: Partial<Run>; readonly
   return {
     chance,
     model: planner(chance, [1, 2, 3, 50, 1_000][chance.below(5)]!),
-    read: outcome,
-    commit: () => (chance.yes(0.3) ? 'no_reply' : outcome()),
+    read: () => (chance.yes(0.05) ? later(chance) : outcome()),
+    commit: () => (chance.yes(0.3) ? 'no_reply' : chance.yes(0.2) ? later(chance) : outcome()),
+    resume: () => (chance.yes(0.1) ? 'silent' : chance.yes(0.3) ? later(chance) : outcome()),
     probe: () => (chance.yes(0.4) ? outcome() : (['not_there', 'cannot_tell', 'later'] as const)[chance.below(3)]!),
     plan: (_, p) => (chance.yes(0.1) ? failed() : p),
     meanwhile: meanwhile(chance),

@@ -4,6 +4,7 @@
  * L3  nothing but rows is needed to go on
  */
 import { Fault } from '../kernel/fault.ts'
+import type { Json } from '../kernel/json.ts'
 import type { Labels } from '../kernel/labels.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { Sealer } from '../db/seal.ts'
@@ -81,7 +82,15 @@ interface EffectRow {
   readonly status: Call['status']
   readonly errorCode: string | null
   readonly attempt: number
+  readonly again: boolean
   readonly startedMs: number | null
+  /** Of a call that waits outside; `body` is what was told, when somebody has. */
+  readonly wait: {
+    readonly signal: string | null
+    readonly leftMs: number
+    readonly count: number
+    readonly body: string | null
+  } | null
   readonly arguments: string | null
   readonly result: string | null
 }
@@ -195,10 +204,17 @@ function readCall(
     retryByKey: contract?.unknown === 'key',
     status: e.status,
     attempt: e.attempt,
+    again: e.again,
     startedMs: e.startedMs,
     confirmation: asked
       ? { id: asked.id, status: statusNow(asked), leftMs: asked.leftMs, resourceVersion: asked.resourceVersion }
       : null,
+    wait: e.wait && {
+      signal: e.wait.signal,
+      leftMs: e.wait.leftMs,
+      count: e.wait.count,
+      arrived: e.wait.body === null ? null : { body: open(e.wait.body) as Json },
+    },
     outcome: e.result === null ? null : (open(e.result) as ToolOutcome),
   }
 }

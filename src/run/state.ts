@@ -9,6 +9,7 @@ import type { Confidentiality, Integrity } from '../kernel/labels.ts'
 import type { RunId, SessionId } from '../kernel/ids.ts'
 import type { Approval } from '../gate/decide.ts'
 import type { Price } from '../model/port.ts'
+import type { Arrived } from '../tool/later.ts'
 import type { BreakerLimits, EffectLevel, ToolOutcome } from '../tool/contract.ts'
 import type { CancelCause, EndReason, FinalStatus } from './reasons.ts'
 
@@ -53,6 +54,18 @@ export interface CallConfirmation {
   readonly resourceVersion: string | null
 }
 
+/**
+ * What a call waits for outside, with nobody at work on it (T3). `signal` null: only time. `arrived`: somebody has told.
+ */
+export interface CallWait {
+  readonly signal: string | null
+  /** Until nobody waits any more, in milliseconds from now. */
+  readonly leftMs: number
+  /** How often this call has gone to wait. */
+  readonly count: number
+  readonly arrived: Arrived | null
+}
+
 /** A call of the open step. Its identity is (run, step, position); `callId` is the provider's label. */
 export interface Call {
   readonly position: number
@@ -74,10 +87,14 @@ export interface Call {
   readonly stops: readonly string[]
   readonly breaker: BreakerLimits
   readonly retryByKey: boolean
-  readonly status: 'intended' | 'started' | 'settled' | 'unknown'
+  /** `waiting`: taken by the other side, which will tell later. */
+  readonly status: 'intended' | 'started' | 'waiting' | 'settled' | 'unknown'
   readonly attempt: number
+  /** A person wants it sent once more, under its key. */
+  readonly again: boolean
   readonly startedMs: number | null
   readonly confirmation: CallConfirmation | null
+  readonly wait: CallWait | null
   readonly outcome: ToolOutcome | null
 }
 
@@ -149,6 +166,10 @@ export interface Run {
 
 export const isFinal = (status: Status): status is FinalStatus =>
   status === 'succeeded' || status === 'failed' || status === 'canceled'
+
+/** An effect that has left the house, and whose outcome is still open: no end of the run may leave it behind. */
+export const isOpenEffect = (c: Call): boolean =>
+  c.status === 'started' || c.status === 'unknown' || (c.status === 'waiting' && c.level !== 'read')
 
 /** A12: the state of a session, from the statuses and phases of its runs. */
 export type SessionState = 'idle' | 'planning' | 'tool_running' | 'waiting_user' | 'terminated'

@@ -39,6 +39,7 @@ const calls: readonly Call[] = [
   anEffect(0, { confirmation: aConfirmation('approved') }),
   anEffect(0, { status: 'started', attempt: 1 }),
   anEffect(0, { status: 'unknown', attempt: 1 }),
+  anEffect(0, { status: 'waiting', attempt: 1, wait: { signal: 'told', leftMs: 1_000, count: 1, arrived: null } }),
 ]
 const shapes: readonly Run[] = [
   aRun(),
@@ -88,6 +89,8 @@ const REPORTS: { readonly [K in Report['kind']]: readonly (Report & { kind: K })
   parked: [{ kind: 'parked' }],
   confirmation_decided: [true, false].map((approved) => ({ kind: 'confirmation_decided', position: 0, approved })),
   plan_stale: [{ kind: 'plan_stale', position: 0 }],
+  unknown_retried: [{ kind: 'unknown_retried', position: 0 }],
+  unknown_left: [{ kind: 'unknown_left', position: 0 }],
   unknown_resolved: [ok(), failed()].map((outcome) => ({ kind: 'unknown_resolved', position: 0, outcome })),
   cancel_requested: [{ kind: 'cancel_requested', cause: 'user' }],
   lease_lost: [{ kind: 'lease_lost' }],
@@ -109,6 +112,8 @@ const CONDITIONS: Partial<Record<Report['kind'], string>> = {
   confirmation_decided: 'the confirmation is pending and open, the run is not canceled and waits for nothing else',
   plan_stale: 'the confirmation is pending',
   unknown_resolved: 'the call is unknown',
+  unknown_retried: 'the call is unknown and the run is not canceled',
+  unknown_left: 'the call is unknown, and no other effect is open',
   cancel_requested: 'the run is not marked yet, or can end at once',
   ended: 'the reason is no success, and no effect is started or unknown',
 }

@@ -31,6 +31,8 @@ export interface WorkerOptions {
   readonly pollMs?: number
   /** How long effects that have started may go on when the worker stops; default 10 s, the default time of a tool. */
   readonly graceMs?: number
+  /** Works beside the claims, under the lease of this worker, and ends with it: the relay of events. */
+  readonly beside?: (worker: () => WorkerId, everyMs: number) => { stop(): Promise<void> }
   /** Runs a worker lost through a fault of the database or of ours; values never reach it. */
   readonly onError?: (error: unknown, where: { readonly tenant: string; readonly run: string } | null) => void
 }
@@ -52,6 +54,8 @@ export const HEARTBEAT_MS = 2_000
 export const LEASE_MS = 8_000
 const POLL_MS = 250
 const GRACE_MS = 10_000
+/** The relay looks once while the worker looks so often: nobody waits for an event as for an answer. */
+const LOOKS_OF_RELAY = 4
 const REAP_LIMIT = 100
 /** After a fault of the database a run is taken up again, but not in a tight loop. */
 const RETRY_MS = 500
@@ -279,6 +283,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
   await enlist()
   const claiming = claimLoop()
+  const beside = options.beside?.(() => worker, pollMs * LOOKS_OF_RELAY)
   const loops = [
     every(heartbeatMs, stopped.signal, beat),
     every(pollMs * 2, stopped.signal, watch),
@@ -299,7 +304,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     },
     driven: () => held.size,
     async stop() {
-      await drain()
+      await Promise.all([drain(), beside?.stop()])
       stopped.abort()
       await Promise.all(loops)
       // the runs that were handed back are free as soon as the name is gone; a database that is away frees them by time

@@ -4,6 +4,7 @@ import type { Confidentiality, Integrity, Origin } from '../kernel/labels.ts'
 import type { Json } from '../tool/contract.ts'
 import type { ModelCall } from '../model/port.ts'
 import type { Plan, ToolOutcome } from '../tool/contract.ts'
+import type { Waiting } from './report.ts'
 import type { Call, ConfirmationStatus, Run } from './state.ts'
 
 export type MessageBody =
@@ -31,7 +32,8 @@ export interface NewMessage {
 
 export interface SettledCall {
   readonly position: number
-  readonly status: 'settled' | 'unknown'
+  /** `started`: to be sent again. */
+  readonly status: 'settled' | 'unknown' | 'started'
   readonly outcome: ToolOutcome | null
 }
 
@@ -72,6 +74,7 @@ export interface Writes {
   readonly messages: readonly NewMessage[]
   readonly intents: readonly Call[]
   readonly settled: readonly SettledCall[]
+  readonly waiting: readonly Waiting[]
   readonly confirmations: readonly NewConfirmation[]
   readonly closed: readonly { readonly id: string; readonly status: ConfirmationStatus }[]
   readonly events: readonly NewEvent[]
@@ -90,6 +93,7 @@ export const NOTHING: Writes = {
   messages: [],
   intents: [],
   settled: [],
+  waiting: [],
   confirmations: [],
   closed: [],
   events: [],

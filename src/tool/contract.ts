@@ -5,6 +5,7 @@
  * I2  the registry says what exists; the gateway says whether this actor may, now
  * J4  every effect above `read` can be asked what happened (`probe`), or says `unknown: 'manual'`
  */
+import type { Arrived } from './later.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
@@ -27,7 +28,12 @@ export interface ToolContext {
   readonly effectKey: string
   /** Aborts when the run is canceled or the call's time is over. */
   readonly signal: AbortSignal
+  /** A `fetch` that reaches the `hosts` of the contract and nothing else, and ends with `signal` (I10). */
+  readonly fetch: typeof globalThis.fetch
 }
+
+/** What a caller of the gateway says about a call; the gateway adds the way out. */
+export type CallContext = Omit<ToolContext, 'fetch'>
 
 /** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
 export interface Plan {
@@ -53,6 +59,12 @@ export interface BreakerLimits {
   readonly alternation: boolean
   /** Argument fields that do not count, such as a time stamp. */
   readonly ignore: readonly string[]
+}
+
+/** At most `calls` starts in any `perMs` milliseconds, per tenant and environment, over all workers. */
+export interface Rate {
+  readonly calls: number
+  readonly perMs: number
 }
 
 export interface ErrorClass {
@@ -86,12 +98,17 @@ export interface Contract {
   readonly effect: EffectLevel
   readonly approval: 'auto' | 'confirm'
   readonly permission: string
+  /** Where `cx.fetch` may go: `api.vendor.example`, `*.vendor.example`; none by default (I10). */
+  readonly hosts: readonly string[]
   readonly timeoutMs: number
   /** `key`: the provider deduplicates by our key; `probe`: it can be asked; `manual`: an operator decides. */
   readonly unknown: 'key' | 'probe' | 'manual'
   /** How long a confirmation stays open, at most; default five minutes (J11). */
   readonly confirmationMs: number
   readonly maxResultBytes: number
+  readonly rate: Rate | null
+  /** How often a read is tried inside its own time when its provider fails for a moment; 1 is no repeat. */
+  readonly attempts: number
   readonly breaker: BreakerLimits
   readonly params: { readonly [name: string]: ParameterRole }
   readonly errors: { readonly [code: string]: ErrorClass }
@@ -104,12 +121,16 @@ export interface Contract {
 
 /** The product's code behind a contract. `run` for reads, `commit` for effects. */
 export interface Implementation {
+  /** Whether this actor may do this with this object; asked before the plan or the start, and again before the commit. */
+  readonly authorize?: (input: JsonObject, cx: ToolContext) => boolean | Promise<boolean>
   readonly run?: (input: JsonObject, cx: ToolContext) => unknown
   readonly plan?: (input: JsonObject, cx: ToolContext) => Plan | Promise<Plan>
   /** The version of the resource now; compared with the plan's before the effect starts (J12). */
   readonly resourceVersion?: (input: JsonObject, cx: ToolContext) => string | Promise<string>
   readonly commit?: (input: JsonObject, cx: ToolContext) => unknown
   readonly probe?: (input: JsonObject, cx: ToolContext) => ProbeOutcome | Promise<ProbeOutcome>
+  /** After `later`: the outcome, or `later` again. */
+  readonly resume?: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => unknown
 }
 
 /**

@@ -94,6 +94,11 @@ describe('an inconsistent contract fails at load and says what to write', () => 
     ['a read with commit', 'orders.x@1', { ...read, commit }, 'read_with_commit'],
     ['a read with a probe', 'orders.x@1', { ...read, probe }, 'read_with_unknown'],
     ['an effect without commit', 'orders.x@1', { input, effect: 'write', unknown: 'manual' }, 'effect_without_commit'],
+    ['a rate of nothing', 'orders.x@1', { ...read, rate: { calls: 0, perMs: 1 } }, 'rate_illegal'],
+    ['a rate without a span', 'orders.x@1', { ...read, rate: { calls: 1 } }, 'rate_illegal'],
+    ['too many attempts', 'orders.x@1', { ...read, retry: { attempts: 99 } }, 'retry_illegal'],
+    ['a retry of another kind', 'orders.x@1', { ...read, retry: 'always' }, 'retry_illegal'],
+    ['an effect that is tried again', 'orders.x@1', { ...effect, retry: { attempts: 2 } }, 'retry_of_effect'],
     ['an effect with run', 'orders.x@1', { ...effect, run: commit }, 'effect_with_run'],
     [
       'an effect that cannot be asked',

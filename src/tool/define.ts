@@ -6,6 +6,7 @@
  */
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
+import type { Arrived } from './later.ts'
 import type { BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
 import { exposedName } from './names.ts'
 import { defined, definitionFault, type Problem, problem } from './problem.ts'
@@ -58,10 +59,13 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     effect: spec.effect,
     approval: spec.approval ?? (spec.effect === 'read' ? ('auto' as const) : ('confirm' as const)),
     permission: spec.permission ?? name,
+    hosts: Object.freeze([...new Set(spec.hosts)].sort()),
     timeoutMs: spec.timeoutMs ?? TOOL_DEFAULTS.timeoutMs,
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
     maxResultBytes: spec.maxResultBytes ?? TOOL_DEFAULTS.maxResultBytes,
+    rate: spec.rate ? Object.freeze({ ...spec.rate }) : null,
+    attempts: typeof spec.retry === 'object' ? spec.retry.attempts : 1,
     breaker: Object.freeze({ ...TOOL_DEFAULTS.breaker, ...spec.breaker }),
     params: Object.freeze({ ...spec.params }),
     errors: taxonomy.errors,
@@ -90,20 +94,26 @@ function splitVersion(nameAtVersion: string): { name: string; version: number } 
 
 /** The input was checked against the schema that gave the type, so the two agree. */
 function implementationOf<S extends SchemaSource>({
+  authorize,
   run,
   plan,
   resourceVersion,
   commit,
   probe,
+  resume,
 }: ToolSpec<S>): Implementation {
   const typed = (input: JsonObject) => input as InputOf<S>
   return Object.freeze({
+    ...(authorize && { authorize: (input: JsonObject, cx: ToolContext) => authorize(typed(input), cx) }),
     ...(run && { run: (input: JsonObject, cx: ToolContext) => run(typed(input), cx) }),
     ...(plan && { plan: (input: JsonObject, cx: ToolContext) => plan(typed(input), cx) }),
     ...(resourceVersion && {
       resourceVersion: (input: JsonObject, cx: ToolContext) => resourceVersion(typed(input), cx),
     }),
     ...(commit && { commit: (input: JsonObject, cx: ToolContext) => commit(typed(input), cx) }),
+    ...(resume && {
+      resume: (input: JsonObject, cx: ToolContext, arrived: Arrived | null) => resume(typed(input), cx, arrived),
+    }),
     ...(probe && { probe: (input: JsonObject, cx: ToolContext) => probe(cx, typed(input)) }),
   })
 }

@@ -7,16 +7,24 @@
  */
 import { hashArguments } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { Random } from '../kernel/random.ts'
 import { freezeJson, type Json, type JsonObject, parseStrict } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
 import type { Permit } from '../gate/decide.ts'
-import type { Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import type { CallContext, Contract, ErrorEnvelope, Plan, ToolContext, ToolOutcome } from './contract.ts'
+import type { Egress, Fetch } from './egress.shell.ts'
+import { type Arrived, type Later, laterOf } from './later.ts'
 import { boundEffect, boundResult, envelope, errorEnvelope } from './outcome.ts'
+import { retryWait } from './retry.ts'
 import { leavesOpen } from './taxonomy.ts'
 import { declaredError } from './toolerror.ts'
 
 export interface CallOptions {
   readonly clock: Clock
+  /** The way out of every call. */
+  readonly egress: Egress
+  /** For the jitter between attempts of a read; without it each waits for the longest time. */
+  readonly random?: Random
   /** Shorter than the contract's when the run has less time left. */
   readonly timeoutMs?: number
   /** The restricted log: the only reader of what was thrown. */
@@ -30,23 +38,48 @@ export type PlanOutcome =
 /** `settled` with an error: the provider refused, nothing happened. */
 export type CommitOutcome =
   | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
   | { readonly kind: 'unknown'; readonly because: 'timeout' | 'aborted' | 'broken' }
+
+/** `silent`: nobody has told, and the contract has no `resume` to find out. `broken`: `resume` itself did not end. */
+export type ResumeOutcome =
+  | { readonly kind: 'settled'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'later'; readonly later: Later }
+  | { readonly kind: 'silent' | 'broken' }
 
 export type ProbeResult =
   | { readonly happened: true; readonly outcome: ToolOutcome }
   | { readonly happened: false }
   | { readonly happened: 'unknown' }
 
+/** Whether the contract lets this actor do this with this object. Anything but `true`, in time, is a no (I3). */
+export async function callAuthorize(
+  contract: Contract,
+  input: JsonObject,
+  cx: CallContext,
+  options: CallOptions,
+): Promise<boolean> {
+  const { authorize } = contract.implementation
+  if (!authorize) return true
+  const ended = await within(contract, cx, options, (inner) => authorize(input, inner))
+  return ended.kind === 'returned' && ended.value === true
+}
+
 export async function callRead(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
-): Promise<ToolOutcome> {
+): Promise<ToolOutcome | { readonly later: Later }> {
   const { run } = contract.implementation
   if (!run) return failed(envelope('tool_failed'))
-  const ended = await within(contract, cx, options, (inner) => run(input, inner))
-  if (ended.kind === 'returned') return boundResult(contract, ended.value)
+  const ended = await within(contract, cx, options, (inner) =>
+    contract.attempts === 1 ? run(input, inner) : repeatedly(contract, inner, options, () => run(input, inner)),
+  )
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { later: wait } : boundResult(contract, ended.value)
+  }
   return failed(ended.kind === 'threw' ? errorEnvelope(contract, ended.thrown) : interrupted(ended.kind))
 }
 
@@ -54,7 +87,7 @@ export async function callRead(
 export async function callPlan(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<PlanOutcome> {
   const { plan, resourceVersion } = contract.implementation
@@ -78,7 +111,7 @@ export async function callPlan(
 export async function callResourceVersion(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<
   { readonly ok: true; readonly version: string | null } | { readonly ok: false; readonly error: ErrorEnvelope }
@@ -94,17 +127,46 @@ export async function callResourceVersion(
 export async function callCommit(
   contract: Contract,
   permit: Permit,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<CommitOutcome> {
   const { commit } = contract.implementation
   const input = permittedInput(contract, permit, cx)
   if (!commit || !input || cx.signal.aborted) return { kind: 'settled', outcome: failed(envelope('not_started')) }
   const ended = await within(contract, cx, options, (inner) => commit(input, inner))
-  if (ended.kind === 'returned') return { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: boundEffect(contract, ended.value) }
+  }
   if (ended.kind !== 'threw') return { kind: 'unknown', because: ended.kind }
   const declared = declaredError(contract, ended.thrown)
   if (!declared || leavesOpen(declared.class)) return { kind: 'unknown', because: 'broken' }
+  return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
+}
+
+/**
+ * A wait is over: what came of the call? `resume` says it; without one, what was told is the result. It only looks, so
+ * it may be asked again after a crash.
+ */
+export async function callResume(
+  contract: Contract,
+  input: JsonObject,
+  cx: CallContext,
+  { arrived, isTimer, ...options }: CallOptions & { readonly arrived: Arrived | null; readonly isTimer: boolean },
+): Promise<ResumeOutcome> {
+  const bound = contract.effect === 'read' ? boundResult : boundEffect
+  const { resume } = contract.implementation
+  if (!resume) {
+    if (arrived) return { kind: 'settled', outcome: bound(contract, arrived.body) }
+    return isTimer ? { kind: 'settled', outcome: bound(contract, { waited: true }) } : { kind: 'silent' }
+  }
+  const ended = await within(contract, cx, options, (inner) => resume(input, inner, arrived))
+  if (ended.kind === 'returned') {
+    const wait = laterOf(ended.value)
+    return wait ? { kind: 'later', later: wait } : { kind: 'settled', outcome: bound(contract, ended.value) }
+  }
+  const declared = ended.kind === 'threw' ? declaredError(contract, ended.thrown) : null
+  if (ended.kind !== 'threw' || !declared || leavesOpen(declared.class)) return { kind: 'broken' }
   return { kind: 'settled', outcome: failed(errorEnvelope(contract, ended.thrown)) }
 }
 
@@ -112,7 +174,7 @@ export async function callCommit(
 export async function callProbe(
   contract: Contract,
   input: JsonObject,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
 ): Promise<ProbeResult> {
   const { probe } = contract.implementation
@@ -131,7 +193,7 @@ const interrupted = (kind: 'timeout' | 'aborted'): ErrorEnvelope =>
   envelope(kind === 'timeout' ? 'tool_timeout' : 'canceled')
 
 /** The input in the permit's own bytes, or null when the permit is for another call. */
-function permittedInput(contract: Contract, permit: Permit, cx: ToolContext): JsonObject | null {
+function permittedInput(contract: Contract, permit: Permit, cx: CallContext): JsonObject | null {
   const { name: tool, version } = contract
   const hash = hashArguments({ tool, version, tenant: cx.actor.tenant, text: permit.canonical })
   const same =
@@ -156,6 +218,26 @@ function isPlan(value: Json): value is Plan & JsonObject {
   )
 }
 
+/** The attempts of one read, in the time of one call. */
+async function repeatedly(
+  contract: Contract,
+  { signal }: ToolContext,
+  { clock, random, timeoutMs = contract.timeoutMs }: CallOptions,
+  attempt: () => unknown,
+): Promise<unknown> {
+  const until = clock.monotonic() + Math.min(timeoutMs, contract.timeoutMs)
+  for (let failed = 1; ; failed++) {
+    try {
+      return await attempt()
+    } catch (thrown) {
+      const leftMs = until - clock.monotonic()
+      const wait = retryWait(contract, { thrown, failed, leftMs, fraction: random?.fraction() ?? 1 })
+      if (wait === null || signal.aborted) throw thrown
+      await clock.sleep(wait, signal)
+    }
+  }
+}
+
 type Ended =
   | { readonly kind: 'returned'; readonly value: unknown }
   | { readonly kind: 'threw'; readonly thrown: unknown }
@@ -165,7 +247,7 @@ type Ended =
 /** Runs `work` until it ends, its time is over or the run's signal aborts; the first of them counts. */
 function within(
   contract: Contract,
-  cx: ToolContext,
+  cx: CallContext,
   options: CallOptions,
   work: (cx: ToolContext) => unknown,
 ): Promise<Ended> {
@@ -190,8 +272,16 @@ function within(
       leave({ kind: 'timeout' }, new DOMException('The time of the call is over.', 'TimeoutError')),
     )
     cx.signal.addEventListener('abort', stop)
-    void settle(() => work({ ...cx, signal: inner.signal })).then(end)
+    const fetch = reaching(contract, options.egress, inner.signal)
+    void settle(() => work({ ...cx, signal: inner.signal, fetch })).then(end)
   })
+}
+
+/** The way out of one call: the hosts of its contract, the time of its call, and nothing after its end. */
+function reaching({ hosts, timeoutMs }: Contract, egress: Egress, signal: AbortSignal): Fetch {
+  const fetch = egress.fetch({ hosts, timeoutMs })
+  return (input, init) =>
+    fetch(input, { ...init, signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal })
 }
 
 /** Never rejects, whether the implementation throws at once, later, or after everybody has gone. */

@@ -5,8 +5,9 @@ import type { Permit } from '../gate/decide.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Actor } from '../kernel/scope.ts'
 import { readArguments } from './arguments.ts'
-import type { ToolContext } from './contract.ts'
+import type { CallContext } from './contract.ts'
 import { tool } from './define.ts'
+import { openEgress } from './egress.shell.ts'
 import { callCommit, callPlan, callProbe, callRead, callResourceVersion } from './gateway.shell.ts'
 import type { ToolSpec } from './spec.ts'
 import { toolError } from './toolerror.ts'
@@ -30,6 +31,7 @@ function handClock(): Clock & { ring(): void; asked: number[] } {
   }
 }
 
+const egress = openEgress({ clock: handClock() })
 const input = z.strictObject({ orderId: z.string(), cents: z.int() })
 type Spec = ToolSpec<typeof input>
 const actor = {
@@ -54,7 +56,7 @@ const refund = (spec: Partial<Spec>) =>
   })
 
 const stop = new AbortController()
-const context = (signal = stop.signal): ToolContext => ({
+const context = (signal = stop.signal): CallContext => ({
   actor,
   runId: 'run_1',
   step: 3,
@@ -97,7 +99,7 @@ describe('reads', () => {
         read((p) => ({ ...p, found: true })),
         args,
         context(),
-        { clock },
+        { egress, clock },
       ),
     ).toMatchObject({ ok: true, result: { found: true, orderId: 'A1' } })
     expect(clock.asked).toEqual([10_000])
@@ -111,7 +113,7 @@ describe('reads', () => {
       signal = cx.signal
       return new Promise((_resolve, reject) => (fail = reject))
     })
-    const called = callRead(slow, args, context(), { clock, timeoutMs: 7 })
+    const called = callRead(slow, args, context(), { egress, clock, timeoutMs: 7 })
     clock.ring()
     expect(await called).toMatchObject({ ok: false, error: { code: 'tool_timeout' } })
     expect(clock.asked).toEqual([7])
@@ -125,7 +127,7 @@ describe('reads', () => {
       read(() => new Promise(() => {})),
       args,
       context(cancel.signal),
-      { clock: handClock() },
+      { egress, clock: handClock() },
     )
     cancel.abort()
     expect(await called).toMatchObject({ ok: false, error: { code: 'canceled' } })
@@ -134,7 +136,7 @@ describe('reads', () => {
       read(() => started++),
       args,
       context(cancel.signal),
-      { clock: handClock() },
+      { egress, clock: handClock() },
     )
     expect(started).toBe(0)
   })
@@ -149,6 +151,7 @@ describe('reads', () => {
       () => Promise.reject(secret),
     ]) {
       const outcome = await callRead(read(run), args, context(), {
+        egress,
         clock: handClock(),
         report: (_, thrown) => log.push(thrown),
       })
@@ -163,7 +166,7 @@ describe('reads', () => {
         }),
         args,
         context(),
-        { clock: handClock() },
+        { egress, clock: handClock() },
       ),
     ).toMatchObject({ error: { code: 'not_found' } })
   })
@@ -175,7 +178,7 @@ describe('commits', () => {
     permit = permitFor(contract),
     signal = stop.signal,
     clock = handClock(),
-  ) => callCommit(contract, permit, context(signal), { clock })
+  ) => callCommit(contract, permit, context(signal), { egress, clock })
 
   it('J8 the input is the permit’s bytes and the key is the server’s', async () => {
     const contract = refund({ commit: (p, cx) => ({ ...p, key: cx.effectKey, frozen: Object.isFrozen(p) }) })
@@ -269,12 +272,12 @@ describe('plans and probes', () => {
       plan: async (p) => ({ summary: `Refund ${p.orderId}`, before: { paid: true } }),
       resourceVersion: () => 'v7',
     })
-    expect(await callPlan(contract, args, context(), { clock: handClock() })).toEqual({
+    expect(await callPlan(contract, args, context(), { egress, clock: handClock() })).toEqual({
       ok: true,
       plan: { summary: 'Refund A1', before: { paid: true }, resourceVersion: 'v7' },
       resourceVersion: 'v7',
     })
-    expect(await callPlan(refund({}), args, context(), { clock: handClock() })).toEqual({
+    expect(await callPlan(refund({}), args, context(), { egress, clock: handClock() })).toEqual({
       ok: true,
       plan: { summary: 'orders.refund version 2' },
       resourceVersion: null,
@@ -287,21 +290,23 @@ describe('plans and probes', () => {
         throw toolError('business_rejected')
       },
     })
-    expect(await callPlan(failing, args, context(), { clock: handClock() })).toMatchObject({
+    expect(await callPlan(failing, args, context(), { egress, clock: handClock() })).toMatchObject({
       ok: false,
       error: { code: 'business_rejected' },
     })
     const empty = refund({ plan: () => ({}) as { summary: string } })
-    expect(await callPlan(empty, args, context(), { clock: handClock() })).toMatchObject({ ok: false })
+    expect(await callPlan(empty, args, context(), { egress, clock: handClock() })).toMatchObject({ ok: false })
   })
 
   it('J12 a version that cannot be read refuses', async () => {
-    expect(await callResourceVersion(refund({}), args, context(), { clock: handClock() })).toEqual({
+    expect(await callResourceVersion(refund({}), args, context(), { egress, clock: handClock() })).toEqual({
       ok: true,
       version: null,
     })
     const broken = refund({ resourceVersion: () => Promise.reject(new Error('x')) })
-    expect(await callResourceVersion(broken, args, context(), { clock: handClock() })).toMatchObject({ ok: false })
+    expect(await callResourceVersion(broken, args, context(), { egress, clock: handClock() })).toMatchObject({
+      ok: false,
+    })
   })
 
   it.each<[string, NonNullable<Spec['probe']>, unknown]>([
@@ -322,7 +327,7 @@ describe('plans and probes', () => {
     ['no answer at all', () => null as unknown as { happened: false }, { happened: 'unknown' }],
     ['another word', () => ({ happened: 'yes' }) as unknown as { happened: false }, { happened: 'unknown' }],
   ])('J4 a probe that says %s', async (_, probe, expected) => {
-    expect(await callProbe(refund({ probe }), args, context(), { clock: handClock() })).toMatchObject(
+    expect(await callProbe(refund({ probe }), args, context(), { egress, clock: handClock() })).toMatchObject(
       expected as object,
     )
   })

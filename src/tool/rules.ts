@@ -1,6 +1,7 @@
 /** The consistency rules of a contract (I1), one per entry: when it is broken, and the line that mends it. */
 import type { JsonObject } from '../kernel/json.ts'
 import { harshWord, parameterProblems } from './danger.ts'
+import { isHostPattern } from './egress.ts'
 import { isLegalName } from './names.ts'
 import { type Problem, problem } from './problem.ts'
 import type { ToolSpec } from './spec.ts'
@@ -18,20 +19,25 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   params: 'object',
   approval: 'string',
   permission: 'string',
+  hosts: 'object',
   timeoutMs: 'number',
   unknown: 'string',
   confirmationMs: 'number',
   maxResultBytes: 'number',
+  rate: 'object',
+  retry: 'string or object',
   breaker: 'object',
   errors: 'object',
   ends: 'string',
   acknowledge: 'string',
   waiver: 'object',
+  authorize: 'function',
   run: 'function',
   plan: 'function',
   resourceVersion: 'function',
   commit: 'function',
   probe: 'function',
+  resume: 'function',
 }
 const ROLES: ReadonlySet<string> = new Set(['identity', 'amount', 'content', 'selector'])
 /** A permission that is granted, never a pattern. */
@@ -60,7 +66,7 @@ export function lineProblems(spec: object): Problem[] {
     // A schema of a library may be callable.
     if (
       value === undefined ||
-      (value !== null && typeof value === type) ||
+      (value !== null && type.split(' or ').includes(typeof value)) ||
       (type === 'object' && typeof value === 'function')
     )
       return []
@@ -88,6 +94,8 @@ export function ruleProblems<S extends SchemaSource>(
     ...(s.effect === 'read' ? readRules(s) : effectRules(s)),
     ...nameRules(name, s),
     ...numberRules(s),
+    ...hostRules(s),
+    ...paceRules(s),
     ...fieldRules(s, schema),
   ]
   const broken = rules.filter(([isBroken]) => isBroken).map(([, ...rest]) => problem(...rest))
@@ -277,6 +285,37 @@ function numberRules(s: Spec): Rule[] {
       'The count is not a whole number from 2 to 1000.',
       '`breaker: { identicalErrors: 3 }`.',
     ],
+  ]
+}
+
+function hostRules(s: Spec): Rule[] {
+  const hosts: unknown = s.hosts ?? []
+  const listed = Array.isArray(hosts) ? (hosts as unknown[]) : [null]
+  return listed.map((host, i) => [
+    typeof host !== 'string' || !isHostPattern(host),
+    'host_illegal',
+    `/hosts/${i}`,
+    'A host is a name as a URL writes it, in lower case, with `*.` in front for all names below it.',
+    "`hosts: ['api.vendor.example']`.",
+  ])
+}
+
+/** A longer span is a quota of the product; more calls than these are no limit that the store should count one by one. */
+const LONGEST_SPAN_MS = 86_400_000
+const MOST_CALLS = 1_000
+/** With a second and a third attempt a moment is over; more are a queue, and that is not a tool's business. */
+const MOST_ATTEMPTS = 5
+
+// biome-ignore format: a table is read by its rows
+function paceRules({ rate, retry, effect }: Spec): Rule[] {
+  const within = (value: unknown, most: number): boolean => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most
+  const attempts = typeof retry === 'object' ? retry.attempts : 1
+  return [
+    [rate !== undefined && !within(rate.calls, MOST_CALLS), 'rate_illegal', '/rate/calls', 'The rate is not a whole number of calls from 1 to 1000.', '`rate: { calls: 10, perMs: 60_000 }`.'],
+    [rate !== undefined && !within(rate.perMs, LONGEST_SPAN_MS), 'rate_illegal', '/rate/perMs', 'The span is not a number of milliseconds up to one day.', '`rate: { calls: 10, perMs: 60_000 }`.'],
+    [typeof retry === 'string' && retry !== 'none', 'retry_illegal', '/retry', 'A retry is `none`, or a number of attempts.', "`retry: { attempts: 3 }` or `'none'`."],
+    [!within(attempts, MOST_ATTEMPTS), 'retry_illegal', '/retry/attempts', 'The attempts are not a whole number from 1 to 5.', '`retry: { attempts: 3 }`.'],
+    [attempts > 1 && effect !== 'read', 'retry_of_effect', '/retry', 'An effect is never repeated by itself.', 'remove `retry`; a broken effect is asked for by its key.'],
   ]
 }
 

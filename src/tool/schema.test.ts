@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { sharedJson } from '../../test/shared-data.ts'
 import { parseStrict } from '../kernel/json.ts'
-import { compileArguments } from './schema.ts'
 import { compileSource, type SchemaSource } from './standard.ts'
 
 const compiled = (source: SchemaSource) => {
@@ -185,14 +183,3 @@ describe('schemas that are refused at load', () => {
     expect(problems(schema)).toEqual([])
   })
 })
-
-const bfcl = sharedJson<{ schemas: { name: string; parameters: unknown }[] }>('bfcl/schemas_and_gold.json')
-
-it.skipIf(bfcl === null)(
-  'I1 every schema of the function-calling corpus gets a verdict with a place, and none crashes',
-  () => {
-    const verdicts = (bfcl?.schemas ?? []).map((s) => compileArguments(s.parameters, '/input'))
-    for (const verdict of verdicts) if (!verdict.ok) expect(verdict.problems[0]?.path).toMatch(/^\/input/)
-    expect(verdicts.length).toBeGreaterThan(0)
-  },
-)

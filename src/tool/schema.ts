@@ -2,7 +2,7 @@
  * JSON Schema 2020-12 of arguments and results: one compiled validator per schema, and errors without values (I3).
  *
  * A schema is code of the product's author, but it may come from a stranger's server: no remote reference is ever
- * followed, unknown keywords are refused, and a root object that leaves extra fields open is closed.
+ * followed, unknown keywords of an author here are refused, and a root object that leaves extra fields open is closed.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
@@ -27,16 +27,22 @@ export type Compiled =
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 /** A schema of a contract is written by hand: far above the largest real one, far below what slows a start. */
-const SCHEMA_LIMITS = { bytes: 1024 * 1024, depth: 64, keys: 5_000, items: 10_000 }
+export const SCHEMA_LIMITS = { bytes: 1024 * 1024, depth: 64, keys: 5_000, items: 10_000 }
 /** Enough to mend a call in one go, too few to flood a context. */
 const MOST_ERRORS = 20
 const MOST_CACHED = 1_000
 
 const cache = new Map<string, CompiledSchema>()
-let engine: Ajv2020 | undefined
+const engines: Partial<Record<Origin, Ajv2020>> = {}
+
+/**
+ * Whose words they are. Of an author here, a word that says nothing is a mistake and is refused; in a foreign schema it
+ * says nothing, as the standard has it.
+ */
+export type Origin = 'own' | 'foreign'
 
 /** Arguments: the root is an object and is closed when the author did not say otherwise. `at` is the path in the definition. */
-export function compileArguments(source: unknown, at: string): Compiled {
+export function compileArguments(source: unknown, at: string, origin: Origin = 'own'): Compiled {
   const read = readSchema(source, at)
   if (Array.isArray(read)) return { ok: false, problems: read }
   const schema = read
@@ -47,18 +53,17 @@ export function compileArguments(source: unknown, at: string): Compiled {
       problems: [problem('schema_not_object', `${at}/type`, 'Arguments are always one object.', fix)],
     }
   }
-  return compile(closed({ ...schema, type: 'object' }), at)
+  return compile(closed({ ...schema, type: 'object' }), at, origin)
 }
 
 /** Results: any schema. */
-export function compileResult(source: unknown, at: string): Compiled {
+export function compileResult(source: unknown, at: string, origin: Origin = 'own'): Compiled {
   const read = readSchema(source, at)
-  return Array.isArray(read) ? { ok: false, problems: read } : compile(read, at)
+  return Array.isArray(read) ? { ok: false, problems: read } : compile(read, at, origin)
 }
 
 /** True when a text of this format is judged here; a library's own formats are judged by the library alone. */
-export const isKnownFormat = (format: unknown): boolean =>
-  Object.hasOwn((engine ??= newEngine()).formats, String(format))
+export const isKnownFormat = (format: unknown): boolean => Object.hasOwn(engineOf('own').formats, String(format))
 
 /** Every schema inside `schema`, itself included, with its path. Keys of `properties` are names and not keywords. */
 export function* subschemas(
@@ -90,8 +95,10 @@ const SINGLE = new Set([
   'then',
   'else',
 ])
+/** Where the engine accepts what it should refuse, in cases of the test suite of the standard; nobody can rely on them. */
+const MISJUDGED = ['unevaluatedItems', '$dynamicRef', '$dynamicAnchor']
 /** Keywords beside which `additionalProperties` does not see all declared fields. */
-const COMPOSING = ['allOf', 'anyOf', 'oneOf', 'if', '$ref', '$dynamicRef', 'dependentSchemas']
+const COMPOSING = ['allOf', 'anyOf', 'oneOf', 'if', '$ref', 'dependentSchemas']
 
 function readSchema(source: unknown, at: string): JsonObject | Problem[] {
   const checked = checkJson(source, SCHEMA_LIMITS)
@@ -109,18 +116,16 @@ function readSchema(source: unknown, at: string): JsonObject | Problem[] {
   }
   const problems: Problem[] = []
   for (const [path, inner] of subschemas(schema)) {
-    for (const keyword of ['$ref', '$dynamicRef']) {
-      const target = inner[keyword]
-      if (target === undefined || (typeof target === 'string' && target.startsWith('#'))) continue
-      const where = `${at}${pointer([...path, keyword])}`
-      problems.push(
-        problem(
-          'schema_remote_ref',
-          where,
-          'A reference leaves the schema.',
-          'copy the target into `$defs` and refer to `#/$defs/…`.',
-        ),
-      )
+    const where = (keyword: string) => `${at}${pointer([...path, keyword])}`
+    const target = inner.$ref
+    if (target !== undefined && !(typeof target === 'string' && target.startsWith('#'))) {
+      const fix = 'copy the target into `$defs` and refer to `#/$defs/…`.'
+      problems.push(problem('schema_remote_ref', where('$ref'), 'A reference leaves the schema.', fix))
+    }
+    for (const keyword of MISJUDGED) {
+      if (inner[keyword] === undefined) continue
+      const cause = 'The validator does not judge this keyword as the standard does in every case.'
+      problems.push(problem('schema_unsure', where(keyword), cause, 'say it with `items`, `contains` or `$ref`.'))
     }
   }
   return problems.length > 0 ? problems : schema
@@ -132,13 +137,14 @@ function closed(schema: JsonObject): JsonObject {
   return { ...schema, [composed ? 'unevaluatedProperties' : 'additionalProperties']: false }
 }
 
-function compile(schema: JsonObject, at: string): Compiled {
+function compile(schema: JsonObject, at: string, origin: Origin): Compiled {
   const hash = hashJson(schema)
-  const known = cache.get(hash)
+  const key = `${origin} ${hash}`
+  const known = cache.get(key)
   if (known) return { ok: true, compiled: known }
-  engine ??= newEngine()
-  // The engine reads prototypes of the schema, so it gets a copy with ordinary ones.
-  const ordinary = JSON.parse(JSON.stringify(schema)) as JsonObject
+  const engine = engineOf(origin)
+  // The engine reads prototypes of the schema, so it gets a copy with ordinary ones; `#` needs an address to stand for.
+  const ordinary = JSON.parse(JSON.stringify({ $id: `schema:${hash}`, ...schema })) as JsonObject
   let validate: ValidateFunction
   try {
     if (!engine.validateSchema(ordinary)) return { ok: false, problems: metaProblems(engine.errors ?? [], at) }
@@ -149,13 +155,15 @@ function compile(schema: JsonObject, at: string): Compiled {
   }
   const compiled: CompiledSchema = Object.freeze({ schema: freezeJson(schema), hash, check: checker(validate) })
   if (cache.size >= MOST_CACHED) cache.clear()
-  cache.set(hash, compiled)
+  cache.set(key, compiled)
   return { ok: true, compiled }
 }
 
-function newEngine(): Ajv2020 {
+const engineOf = (origin: Origin): Ajv2020 => (engines[origin] ??= newEngine(origin))
+
+function newEngine(origin: Origin): Ajv2020 {
   const ajv = new Ajv2020({
-    strict: true,
+    strict: origin === 'own',
     strictRequired: false,
     strictTuples: false,
     allowUnionTypes: true,
@@ -165,6 +173,7 @@ function newEngine(): Ajv2020 {
     logger: false,
   })
   ajvFormats.default(ajv, { mode: 'full' })
+  ajv.addVocabulary(['$anchor']) // resolved by the engine, and unknown to its strict mode
   return ajv
 }
 

@@ -1,4 +1,14 @@
-import type { BreakerLimits, EffectLevel, ParameterRole, Plan, ProbeOutcome, ToolContext, Waiver } from './contract.ts'
+import type {
+  BreakerLimits,
+  EffectLevel,
+  ParameterRole,
+  Plan,
+  ProbeOutcome,
+  Rate,
+  ToolContext,
+  Waiver,
+} from './contract.ts'
+import type { Arrived } from './later.ts'
 import type { InputOf, SchemaSource } from './standard.ts'
 import type { Taxonomy } from './taxonomy.ts'
 
@@ -15,6 +25,8 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly approval?: 'auto' | 'confirm'
   /** Default: the name. */
   readonly permission?: string
+  /** Where `cx.fetch` may go: `api.vendor.example` or `*.vendor.example`, either with a `:port`. Default: nowhere. */
+  readonly hosts?: readonly string[]
   /** Default 10 seconds. */
   readonly timeoutMs?: number
   /** Default `probe` when there is one; otherwise it must be said. */
@@ -23,16 +35,27 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly confirmationMs?: number
   /** Default 64 kB. */
   readonly maxResultBytes?: number
+  /** Default: none. A call beyond it is `rate_limited`, before anything starts. */
+  readonly rate?: Rate
+  /** Reads only: tried again within `timeoutMs` when the thrown error is declared with the reaction `retry`. Default `none`. */
+  readonly retry?: 'none' | { readonly attempts: number }
   readonly breaker?: Partial<BreakerLimits>
   readonly errors?: Taxonomy
   readonly ends?: 'handed_over'
   /** Why a name that sounds irreversible is not. */
   readonly acknowledge?: string
   readonly waiver?: Waiver
+  /** Anything but `true`, in time, refuses. */
+  readonly authorize?: (input: InputOf<S>, cx: ToolContext) => boolean | Promise<boolean>
   readonly run?: (input: InputOf<S>, cx: ToolContext) => unknown
   readonly plan?: (input: InputOf<S>, cx: ToolContext) => Plan | Promise<Plan>
   readonly resourceVersion?: (input: InputOf<S>, cx: ToolContext) => string | Promise<string>
   readonly commit?: (input: InputOf<S>, cx: ToolContext) => unknown
   /** Asked by the key of the effect; the arguments come second because few providers need them. */
   readonly probe?: (cx: ToolContext, input: InputOf<S>) => ProbeOutcome | Promise<ProbeOutcome>
+  /**
+   * Asked when a wait that `run` or `commit` began with `later` is over: `arrived` is what was told, or null when the
+   * time was. Returns the result, or `later` again. It only looks: after a crash it is asked again.
+   */
+  readonly resume?: (input: InputOf<S>, cx: ToolContext, arrived: Arrived | null) => unknown
 }

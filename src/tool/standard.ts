@@ -9,6 +9,7 @@ import type { FieldError } from '../kernel/fault.ts'
 import { canonicalText } from '../kernel/canonical.ts'
 import { type Json, type JsonObject, pointer } from '../kernel/json.ts'
 import { checkJson } from '../kernel/plain.ts'
+import { compileForeign, type ForeignSchema } from './foreign.ts'
 import { type Problem, problem } from './problem.ts'
 import {
   type Check,
@@ -34,13 +35,14 @@ export interface StandardSchema {
   }
 }
 
-/** A schema as an author may write it: zod 4, another Standard Schema, or JSON Schema 2020-12. */
-export type SchemaSource = StandardSchema | { readonly [keyword: string]: unknown }
+/** A schema as an author may write it: zod 4, another Standard Schema, JSON Schema 2020-12, or a named other dialect. */
+export type SchemaSource = StandardSchema | ForeignSchema | { readonly [keyword: string]: unknown }
 
 /** What the implementation gets. */
 export type InputOf<S> = S extends StandardSchema ? NonNullable<S['~standard']['types']>['input'] : JsonObject
 
 export function compileSource(source: SchemaSource, kind: 'arguments' | 'result', at: string): Compiled {
+  if (isForeign(source)) return compileForeign(source, kind, at)
   const compile = kind === 'arguments' ? compileArguments : compileResult
   if (!isStandard(source)) return compile(source, at)
   const { vendor, jsonSchema } = source['~standard']
@@ -70,6 +72,8 @@ export function compileSource(source: SchemaSource, kind: 'arguments' | 'result'
   const result = compile(schema, at)
   return result.ok ? { ok: true, compiled: both(result.compiled, source) } : result
 }
+
+const isForeign = (source: SchemaSource): source is ForeignSchema => '~dialect' in source
 
 const isStandard = (source: SchemaSource): source is StandardSchema => '~standard' in source
 

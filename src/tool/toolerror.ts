@@ -39,9 +39,12 @@ const NEXT: Record<ErrorClass['reaction'], string> = {
   stop: 'Stop and tell the user.',
 }
 
-/** To be thrown by an implementation. `code` is one of the contract's error codes; `hint` is read by the model. */
-export function toolError(code: string, hint = ''): Error {
-  return Object.assign(new Error(`tool error ${code}`), { name: 'ToolError', code, hint })
+/**
+ * To be thrown by an implementation. `code` is one of the contract's error codes; `hint` is read by the model; `afterMs` is
+ * the provider's `Retry-After`, before which no attempt is made again.
+ */
+export function toolError(code: string, hint = '', { afterMs = 0 }: { readonly afterMs?: number } = {}): Error {
+  return Object.assign(new Error(`tool error ${code}`), { name: 'ToolError', code, hint, afterMs })
 }
 
 export interface DeclaredError {
@@ -49,6 +52,7 @@ export interface DeclaredError {
   readonly class: ErrorClass
   /** The author's, when it was written for the model; otherwise that of the reaction. */
   readonly hint: string
+  readonly afterMs: number
 }
 
 /** The declared error that was thrown, or null for everything else. Reading it may throw again: that is also null. */
@@ -58,7 +62,8 @@ export function declaredError(contract: Pick<Contract, 'errors'>, thrown: unknow
     const code = String(thrown.code)
     const found = Object.hasOwn(contract.errors, code) ? contract.errors[code] : undefined
     const hint = 'hint' in thrown && typeof thrown.hint === 'string' ? safeHint(thrown.hint) : null
-    return found ? { code, class: found, hint: hint ?? NEXT[found.reaction] } : null
+    const afterMs = 'afterMs' in thrown && typeof thrown.afterMs === 'number' ? thrown.afterMs : 0
+    return found ? { code, class: found, hint: hint ?? NEXT[found.reaction], afterMs } : null
   } catch {
     return null
   }

@@ -9,7 +9,7 @@ import type { SchemaSource } from './standard.ts'
 /** The code behind a YAML contract. `unknown` stands here, because only the implementation knows its provider. */
 export type YamlImplementation = Pick<
   ToolSpec<{ readonly [keyword: string]: unknown }>,
-  'run' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'
+  'authorize' | 'run' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'
 >
 
 export interface YamlParts {
@@ -24,6 +24,7 @@ const LINES = {
   description: 'description',
   timeout_ms: 'timeoutMs',
   permission: 'permission',
+  hosts: 'hosts',
   confirmation_ms: 'confirmationMs',
   max_result_bytes: 'maxResultBytes',
   error_taxonomy: 'errors',
@@ -32,6 +33,7 @@ const LINES = {
   acknowledge: 'acknowledge',
   waiver: 'waiver',
   breaker: 'breaker',
+  rate: 'rate',
 } as const
 const READ_HERE = [
   'name',

@@ -203,7 +203,7 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
     expect(await said.rest()).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
     const at = { run: said.run, step: 1, position: 0 }
     await stage.runtime.resolve(person('operator', 'olga'), at, {
-      happened: true,
+      outcome: 'happened',
       result: 'yes',
       reason: 'the provider says so',
     })

@@ -6,6 +6,7 @@ import { openMemory } from '../setup/engines.ts'
 import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from '../setup/guards.ts'
 import type { Guard } from '../setup/guards.ts'
 import { CLAIM, DRIVEN, REAP } from '../setup/queue-guards.ts'
+import { TELL, WAIT } from '../setup/signal-guards.ts'
 import {
   commit,
   picture,
@@ -41,6 +42,8 @@ describe('the store in memory', () => {
 
   it.each([...CLAIM, ...REAP, ...DRIVEN])('L2 L4 keeps the queue alike: $name', (probe) => probe.run(store))
 
+  it.each([...TELL, ...WAIT])('A3 tells and waits alike: $name', (probe) => probe.run(store))
+
   it('A3 a row that cannot be written leaves its whole batch as it was', async () => {
     const key = await seedRun(store)
     await seedEffect(store, key)
@@ -72,6 +75,7 @@ const PROBES: Readonly<Partial<Record<Verb, readonly Guard[]>>> = {
   close: CLOSE,
   claim: CLAIM,
   reap: REAP,
+  wake: TELL,
 }
 /** A CHECK of the table refuses the rows that would tell: a run that does not run has no worker. */
 const HELD = new Set(['start status'])

@@ -4,21 +4,31 @@ import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { TENANT_TABLES } from '../setup/seed.ts'
 
 /** No content and no tenant wall: a new name here needs a reason in docs/design/store.md. */
-const SYSTEM_TABLES = ['credential', 'migration', 'tenant', 'worker']
+const SYSTEM_TABLES = ['credential', 'migration', 'sink', 'tenant', 'worker']
 
-const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_step']
+const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_step']
 
 /** Everything that the program may change without a transition function. */
 const APP_WRITES = [
   'audit insert',
   'credential insert',
   'credential update (revoked_at)',
+  'delivery delete',
+  'delivery insert',
+  'delivery update (attempt, due_at, epoch, head, sent, worker_id)',
+  'delivery_attempt delete',
+  'delivery_attempt insert',
   'delta delete',
   'delta insert',
+  'endpoint delete',
+  'endpoint insert',
+  'endpoint update (failing_since, failures, previous_secret, previous_until, reason, retry_at, secret, state)',
   'idempotency delete',
   'idempotency insert',
   'idempotency update (created_at, response, run_id, status)',
   'tenant insert',
+  'tool_calls insert',
+  'tool_calls update (starts)',
   'worker delete',
   'worker insert',
   'worker update',
@@ -49,7 +59,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     (await store.admin(text, values ?? [])).map((row) => Object.values(row)[0])
   const rightsOf = (role: string, except: readonly string[]) => column(RIGHTS, [role, except])
 
-  it('H2 a table without a wall is one of four, and a new one is noticed', async () => {
+  it('H2 a table without a wall is one of five, and a new one is noticed', async () => {
     const tables = await column(
       `select relname from pg_class where relnamespace = 'plimsoll'::regnamespace and relkind in ('r', 'p', 'f') order by relname::text collate "C"`,
     )
@@ -123,6 +133,21 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     ])
   })
 
+  it('H7 the role of the relay reads of events where they are, of endpoints how they are, and no content', async () => {
+    expect(await rightsOf('plimsoll_relay', [])).toEqual([
+      'delivery insert',
+      'delivery select',
+      'delivery update (due_at, epoch, head, worker_id)',
+      'endpoint select (environment, failures, id, retry_at, seen_at, starts_at, state, tenant_id, types)',
+      'endpoint update (seen_at)',
+      'event select (created_at, environment, run_id, seq, tenant_id, type, visibility)',
+      'sink insert',
+      'sink select',
+      'sink update (seen_at)',
+      'worker select',
+    ])
+  })
+
   it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
     const reads = (await rightsOf('plimsoll_step', ['UPDATE', 'INSERT'])).map(String)
     expect(
@@ -135,7 +160,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       `select distinct pg_get_userbyid(relowner)::text from pg_class where relnamespace = 'plimsoll'::regnamespace
        union select distinct pg_get_userbyid(proowner)::text from pg_proc where pronamespace = 'plimsoll'::regnamespace order by 1`,
     )
-    expect(owners).toEqual(['plimsoll_claim', 'plimsoll_owner', 'plimsoll_step'])
+    expect(owners).toEqual(['plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_step'])
     const roles = await column(
       `select rolname from pg_roles where rolname = any ($1::name[]) and not rolcanlogin and not rolsuper and not rolbypassrls
          and not rolcreaterole and not rolcreatedb and not rolreplication order by 1`,
@@ -184,10 +209,13 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('driven', 'claim'),
       row('load', 'owner'),
       row('open_session', 'step'),
+      row('outbox_claim', 'relay'),
+      row('outbox_look', 'relay'),
       row('reap', 'claim'),
       row('start', 'step'),
       row('step', 'step'),
       row('submit', 'step'),
+      row('tell', 'step'),
     ])
   })
 

@@ -86,7 +86,7 @@ describe.skipIf(!url)('a worker that stops politely', () => {
       await runtime.resolve(
         crashActor('operator'),
         { run, step: 2, position: 0 },
-        { happened: true, result: { id: 'found' }, reason: 'found at the provider' },
+        { outcome: 'happened', result: { id: 'found' }, reason: 'found at the provider' },
       )
       expect(await rest(runtime, run, runtime)).toEqual({ status: 'canceled', wait: null, end: 'user_canceled' })
       await worker.stop()

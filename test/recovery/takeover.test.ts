@@ -50,10 +50,13 @@ describe.skipIf(!url)('another worker', () => {
     expect({ reason, effects }).toEqual({ reason: 'unknown_effect', effects: 0 })
     const runtime = createRuntime({ db: ground.db, agents: [crashAgent(spec)] })
     const at = { run, step: 2, position: 0 }
-    await expect(runtime.resolve(crashActor(), at, { happened: false, reason: 'no' })).rejects.toMatchObject({
+    await expect(runtime.resolve(crashActor(), at, { outcome: 'did_not_happen', reason: 'no' })).rejects.toMatchObject({
       code: 'permission_denied',
     })
-    await runtime.resolve(crashActor('operator'), at, { happened: false, reason: 'the provider has no such order' })
+    await runtime.resolve(crashActor('operator'), at, {
+      outcome: 'did_not_happen',
+      reason: 'the provider has no such order',
+    })
     const audit = await ground.store.admin(
       'select actor_kind, actor, action, target, outcome, reason from plimsoll.audit where run_id = $1 and action <> $2',
       [run, 'confirmation.decide'],
@@ -71,7 +74,7 @@ describe.skipIf(!url)('another worker', () => {
     const worker = await runtime.work({ heartbeatMs: 400, leaseMs: 1_600, pollMs: 50 })
     expect(await rest(runtime, run, runtime)).toEqual(COMPLETED)
     await expect(
-      runtime.resolve(crashActor('operator'), at, { happened: true, result: {}, reason: 'no' }),
+      runtime.resolve(crashActor('operator'), at, { outcome: 'happened', result: {}, reason: 'no' }),
     ).rejects.toMatchObject({ code: 'refused_transition' })
     await worker.stop()
     expect((await seen(runtime, run))?.end).toBe('completed')

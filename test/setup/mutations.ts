@@ -7,6 +7,7 @@ import type { Guard } from './guards.ts'
 import { DECIDE, START_CONSENT, START_LEASE } from './effect-guards.ts'
 import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from './guards.ts'
 import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
+import { TELL, WAIT } from './signal-guards.ts'
 import { WALL } from './wall-guards.ts'
 
 export interface Mutation {
@@ -21,7 +22,8 @@ export interface Mutation {
 
 /** The probes of each function. */
 export const PROBES = {
-  step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL],
+  step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL, ...WAIT],
+  tell: TELL,
   start: [...START_LEASE, ...START_CONSENT],
   decide: DECIDE,
   cancel: CANCEL,
@@ -40,6 +42,7 @@ const of =
   (what: string, find: string, replace = '', more: More = {}): Mutation => ({ in: name, what, find, replace, ...more })
 
 const step = of('step')
+const tell = of('tell')
 const start = of('start')
 const decide = of('decide')
 const cancel = of('cancel')
@@ -57,6 +60,41 @@ const listOfRows = `wall := set_config('app.batch', (select '|' || string_agg(co
   from jsonb_array_elements(p) x), true);`
 
 export const MUTATIONS: readonly Mutation[] = [
+  step('lets a settled call wait', "and e.status in ('intended', 'started', 'waiting')"),
+  step(
+    'lets a call of another step wait',
+    'and e.step = t.step and e.position = w.position',
+    'and e.position = w.position',
+  ),
+  step('does not count the waits', 'waits = e.waits + 1', 'waits = e.waits'),
+  step('pushes another waiter away', 'array_append(array_remove(s.waiters, r.id), r.id)', 'array[r.id]'),
+  step('does not register the waiter', 'array_append(array_remove(s.waiters, r.id), r.id)', 's.waiters'),
+  step('sleeps over what was told', 'and s.body is not null)\n    then', 'and s.body is null)\n    then'),
+  step('wakes before anything is told', 'and s.body is not null)\n    then', ')\n    then'),
+  step('is waked by what it does not listen for', 'and s.key = any (t.listens)\n'),
+  step('puts a run that goes on back', `if t."to" = 'waiting_confirmation' and t.listens`, 'if t.listens'),
+  tell(
+    'replaces what was told',
+    'body = coalesce(x.body, excluded.body), body_hash = coalesce(x.body_hash, excluded.body_hash)',
+    'body = excluded.body, body_hash = excluded.body_hash',
+  ),
+  tell('takes any second body', 'if s.body_hash <> t.hash then', 'if false then'),
+  tell('wakes a run that has ended', "and r.status in ('queued', 'running', 'waiting_confirmation')"),
+  tell('wakes whose call waits no more', "and e.status = 'waiting'"),
+  tell('wakes who waits for something else', 'and e.wait_signal = t.signal'),
+  tell('wakes a run that waits for an operator', "and r.wait_reason <> 'unknown_effect'"),
+  tell(
+    'moves a run in the queue',
+    "case when r.status = 'waiting_confirmation' and r.wait_reason <> 'unknown_effect' then now() else r.due_at end",
+    "case when r.wait_reason is distinct from 'unknown_effect' then now() else r.due_at end",
+  ),
+  tell('does not tell a worker', 'version = r.version + 1', 'version = r.version'),
+  tell('wakes nobody', 'then now() else r.due_at', 'then r.due_at else r.due_at'),
+  tell(
+    'believes the rows',
+    "wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);",
+    "wall := set_config('app.batch', '|' || t.tenant || '/' || t.environment || '/signal:' || t.signal || '|', true);",
+  ),
   step('drops the version', ' and x.version = t.version\n', '\n'),
   step('takes any later version', 'x.version = t.version\n', 'x.version >= t.version\n'),
   step('drops the status', `and x.status = t."from"`),

@@ -62,7 +62,7 @@ export async function pictureOf(store: TestStore, tables: readonly string[]): Pr
   if (memory)
     return Object.fromEntries(
       tables
-        .filter((table) => table !== 'tombstone')
+        .filter((table) => table in memory.tables)
         .map((table) => [table, [...tableOf(memory, table).all()].map((row) => JSON.stringify(row)).sort()]),
     )
   const one = (table: string) =>

@@ -1,8 +1,13 @@
 /** Rows and payloads for tests of the store: everything has a plain default, a test names only what it is about. */
 import type { Db } from '../../src/db/port.ts'
 import { start as startStatement } from '../../src/journal/effect.sql.ts'
-import { cancel as cancelStatement, step, submit as submitStatement } from '../../src/run/run.sql.ts'
 import { decide as decideStatement } from '../../src/gate/confirmation.sql.ts'
+import {
+  cancel as cancelStatement,
+  step,
+  submit as submitStatement,
+  tell as tellStatement,
+} from '../../src/run/run.sql.ts'
 import type { TestStore } from './engines.ts'
 import { insert, ms, pictureOf, rowsWhere } from './rows.ts'
 
@@ -226,6 +231,22 @@ export const starting = (key: Key, over: Fields = {}) => ({
 export const start = (db: Db, rows: readonly Fields[], sent: Sent) =>
   db.call(startStatement, { starts: JSON.stringify(rows), keys: keysOf(rows, sent), worker: sent.worker ?? '' })
 
+/** What `signal` is told, in the form of the store. */
+export const telling = (key: Pick<Key, 'tenant' | 'environment'>, signal: string, over: Fields = {}) => ({
+  tenant: key.tenant,
+  environment: key.environment,
+  signal,
+  body: base64('"news"'),
+  hash: 'h1',
+  ...over,
+})
+
+export async function tell(db: Db, rows: readonly ReturnType<typeof telling>[], sent: Sent = {}) {
+  const keys = rows.map((r) => `${r.tenant}/${r.environment}/signal:${r.signal}`)
+  const done = await db.call(tellStatement, { told: JSON.stringify(rows), keys: sent.keys ?? keys })
+  return done.sort((a, b) => a.n - b.n).map((row) => row.outcome)
+}
+
 export const decision = (key: Key, confirmation: string, over: Fields = {}) => ({
   tenant: key.tenant,
   environment: key.environment,
@@ -292,15 +313,20 @@ export async function submit(db: Db, rows: readonly ReturnType<typeof submission
 export const TENANT_TABLES = [
   'audit',
   'confirmation',
+  'delivery',
+  'delivery_attempt',
   'delta',
   'effect',
+  'endpoint',
   'event',
   'idempotency',
   'ledger',
   'message',
   'run',
   'session',
+  'signal',
   'tombstone',
+  'tool_calls',
 ] as const
 
 /** Every row of every tenant: what a refusal must leave as it was. */

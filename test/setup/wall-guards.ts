@@ -30,7 +30,13 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await insert(store, 'idempotency', { ...ofRun, ...request, expires_at: ms(60_000) })
     const act = { actor_kind: 'end_user', actor: 'ann', action: 'x', target: 'x', outcome: 'x' }
     await insert(store, 'audit', { ...ofRun, id: unique('aud'), ...act })
+    const endpoint = `whk_${key.run}`
+    await insert(store, 'endpoint', { ...place, id: endpoint, url: body, secret: body })
+    await insert(store, 'delivery', { ...ofRun, endpoint_id: endpoint, sent: 0, head: 1 })
+    const tried = { endpoint_id: endpoint, seq: 1, epoch: 1, outcome: 'delivered', millis: 1 }
+    await insert(store, 'delivery_attempt', { ...ofRun, ...tried })
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
+    await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
 
@@ -45,8 +51,13 @@ const FORGED: Readonly<Record<string, string>> = {
     values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 'x')`,
   delta: `insert into plimsoll.delta (tenant_id, environment, run_id, seq, generation, step, attempt, body)
     values ($1, $2, 'forged', 1, 1, 1, 1, '')`,
+  delivery: `insert into plimsoll.delivery (tenant_id, environment, endpoint_id, run_id, sent, head) values ($1, $2, 'forged', 'forged', 0, 1)`,
+  delivery_attempt: `insert into plimsoll.delivery_attempt (tenant_id, environment, endpoint_id, run_id, seq, epoch, outcome, millis)
+    values ($1, $2, 'forged', 'forged', 1, 1, 'delivered', 1)`,
+  endpoint: `insert into plimsoll.endpoint (tenant_id, environment, id, url, secret) values ($1, $2, 'forged', '', '')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+  tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,
 }
 
 const none = { tenant: '', environment: '' }
@@ -92,7 +103,7 @@ export const WALL: readonly Guard[] = [
   }),
   guard('a delete without a condition reaches its own rows only', async (store) => {
     await seedEverything(store)
-    for (const table of ['delta', 'idempotency'] as const) {
+    for (const table of ['delivery', 'delivery_attempt', 'delta', 'endpoint', 'idempotency'] as const) {
       const sweep = statement(`sweep_${table}`, `delete from plimsoll.${table} returning tenant_id, environment`)
       const rows = await store.db.write({ tenant: 'acme', environment: 'test' }, sweep, {})
       expect(new Set(rows.map((row) => JSON.stringify(row)))).toEqual(

@@ -84,8 +84,10 @@ export function aCall(position: number, with_: Partial<Call> = {}, what = `call 
     retryByKey: false,
     status: 'intended',
     attempt: 0,
+    again: false,
     startedMs: null,
     confirmation: null,
+    wait: null,
     outcome: null,
     ...with_,
   }

@@ -2,10 +2,10 @@
  * A worker and its world, synchronous and in memory: does what `next` says, reports back, and lets everything happen in
  * between that can happen in between. `chance` is the only source of surprise, so that a seed tells the whole story.
  */
-import { MOST_STARTS } from '../../src/run/loops.ts'
+import { MOST_STARTS, MOST_WAITS } from '../../src/run/loops.ts'
 import { type Action, next } from '../../src/run/next.ts'
 import { step } from '../../src/run/machine.ts'
-import type { PlannedCall, Report } from '../../src/run/report.ts'
+import type { PlannedCall, Report, Waiting } from '../../src/run/report.ts'
 import { isFinal, type Call, type Run } from '../../src/run/state.ts'
 import type { ToolOutcome } from '../../src/tool/contract.ts'
 import { aPlan, failed, ok, settles } from './runs.ts'
@@ -23,9 +23,11 @@ export interface World {
   readonly chance: Chance
   /** `die`: whoever asks this does not live to hear the answer. */
   readonly model: (run: Run) => Report | 'die'
-  readonly read: (call: Call) => ToolOutcome
-  /** How a started effect ends: settled, or nobody hears of it. */
-  readonly commit: (call: Call) => ToolOutcome | 'no_reply'
+  readonly read: (call: Call) => ToolOutcome | Later
+  /** How a started effect ends: settled, taken for later, or nobody hears of it. */
+  readonly commit: (call: Call) => ToolOutcome | 'no_reply' | Later
+  /** What is heard when a wait is over. */
+  readonly resume: (call: Call) => ToolOutcome | 'silent' | Later
   readonly probe: (call: Call) => ToolOutcome | 'not_there' | 'cannot_tell' | 'later'
   readonly plan: (call: Call, planned: PlannedCall) => PlannedCall | ToolOutcome
   /** A report that nobody asked for; what the machine takes from it, the store judges like everything else. */
@@ -33,6 +35,9 @@ export interface World {
   /** Between any two actions: people, other tabs, dying workers, time. `idle`: nobody drives the run. */
   readonly meanwhile: (store: Store, idle: boolean) => 'die' | 'go_on'
 }
+
+export type Later = Omit<Waiting, 'position'>
+const isLater = (said: ToolOutcome | Later): said is Later => 'ms' in said
 
 export interface Told {
   readonly store: Store
@@ -73,14 +78,15 @@ export function simulate(given: Partial<Run>, seconds: number, world: World, mos
   while (!isFinal(store.run.status)) {
     world.meanwhile(store, true)
     if (isFinal(store.run.status)) break
-    wakeUp(store)
+    wakeUp(store, world.chance)
+    if (isFinal(store.run.status)) break
     store.claim()
     drive()
   }
   return { store, modelCalls, actions }
 }
 
-function wakeUp(store: Store): void {
+function wakeUp(store: Store, chance: Chance): void {
   if (store.dueAt !== Number.POSITIVE_INFINITY) {
     store.now = Math.max(store.now, store.dueAt)
     return
@@ -90,7 +96,11 @@ function wakeUp(store: Store): void {
   const call = store.run.calls.find((c) => c.status === 'unknown')
   if (!call) throw new Error('nobody can resolve what is not unknown')
   const mine = store.load()
-  const resolved = step(mine, { kind: 'unknown_resolved', position: call.position, outcome: failed() })
+  const { position } = call
+  const retried = chance.yes(0.3) ? step(mine, { kind: 'unknown_retried', position }) : null
+  const left = chance.yes(0.2) ? step(mine, { kind: 'unknown_left', position }) : null
+  const said = [retried, left].find((one) => one && !('refused' in one))
+  const resolved = said ?? step(mine, { kind: 'unknown_resolved', position, outcome: failed() })
   if ('refused' in resolved) throw new Error('an unknown effect can be resolved')
   store.commit(mine, resolved)
 }
@@ -121,7 +131,7 @@ function act(store: Store, world: World, run: Run, action: Exclude<Action, { do:
       return report === 'die' ? report : { run, report }
     }
     case 'run_reads':
-      return { run, report: settles(...action.calls.map((c) => [c.position, world.read(c)] as const)) }
+      return { run, report: readsOf(store, world, action.calls) }
     case 'plan':
       return { run, report: planned(store, world, run, action.calls) }
     case 'refuse':
@@ -136,6 +146,8 @@ function act(store: Store, world: World, run: Run, action: Exclude<Action, { do:
       return startEffect(store, world, run, action.call)
     case 'recover':
       return recover(store, world, run, action.call)
+    case 'resume':
+      return resume(store, world, run, action)
     default:
       return action satisfies never
   }
@@ -162,12 +174,44 @@ function startEffect(store: Store, world: World, run: Run, call: Call): Acted {
   if (store.start(run, call) === 'refused') return 'reload'
   const outcome = world.commit(call)
   // the run as COMMIT S left it
-  return outcome === 'no_reply'
-    ? 'reload'
-    : { run: { ...store.load(), lost: false }, report: settles([call.position, outcome]) }
+  if (outcome === 'no_reply') return 'reload'
+  const begun = { ...store.load(), lost: false }
+  return { run: begun, report: reportOf(store, call, outcome) }
+}
+
+const reportOf = (store: Store, { position }: Call, said: ToolOutcome | Later): Report =>
+  isLater(said)
+    ? { kind: 'calls_settled', calls: [], waiting: [within(store, position, said)] }
+    : settles([position, said])
+
+/** Nobody waits longer than the run. */
+const within = (store: Store, position: number, later: Later): Waiting => ({
+  ...later,
+  position,
+  ms: Math.max(0, Math.min(later.ms, store.deadline - store.now)),
+})
+
+function readsOf(store: Store, world: World, calls: readonly Call[]): Report {
+  const said = calls.map((c) => [c.position, world.read(c)] as const)
+  const outcomes = said.flatMap(([position, outcome]) => (isLater(outcome) ? [] : [{ position, outcome }]))
+  const waiting = said.flatMap(([position, s]) => (isLater(s) ? [within(store, position, s)] : []))
+  return { kind: 'calls_settled', calls: outcomes, ...(waiting.length > 0 && { waiting }) }
+}
+
+type Resume = Extract<Action, { do: 'resume' }>
+
+function resume(store: Store, world: World, run: Run, { call, isLast }: Resume): Acted {
+  const said = world.resume(call)
+  const isOver = said === 'silent' || (isLater(said) && (isLast || (call.wait?.count ?? 0) >= MOST_WAITS))
+  if (!isOver) return { run, report: reportOf(store, call, said) }
+  if (call.level === 'read') return { run, report: settles([call.position, failed('wait_expired')]) }
+  return { run, report: { kind: 'effect_unknown', position: call.position } }
 }
 
 function recover(store: Store, world: World, run: Run, call: Call): Acted {
+  if (call.again && (run.cancel || store.deadline <= store.now))
+    return { run, report: { kind: 'effect_unknown', position: call.position } }
+  if (call.again) return startEffect(store, world, run, call)
   const answer = world.probe(call)
   if (typeof answer === 'object') return { run, report: settles([call.position, answer]) }
   if (answer === 'cannot_tell') return { run, report: { kind: 'effect_unknown', position: call.position } }
@@ -182,6 +226,7 @@ function recover(store: Store, world: World, run: Run, call: Call): Acted {
 export const KIND: Omit<World, 'model' | 'chance'> = {
   read: () => ok(),
   commit: () => ok(),
+  resume: () => ok(),
   probe: () => ok(),
   plan: (_, p) => p,
   meanwhile: () => 'go_on',

@@ -20,6 +20,7 @@ interface Effect {
   readonly level: Call['level']
   readonly approval: Call['approval']
   starts: number
+  wait: { readonly until: number; readonly signal: string | null; readonly count: number; told: boolean } | null
 }
 
 /** A decision is good for this long. */
@@ -45,6 +46,8 @@ export interface Store {
   decide(id: string, approve: boolean): void
   supersede(id: string): void
   mark(cause: NonNullable<Run['cancel']>): void
+  /** Somebody tells what a call of the open step waits for. */
+  tell(position: number): void
 }
 
 function check(holds: boolean, what: string): void {
@@ -91,6 +94,14 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
       return {
         ...c,
         startedMs: c.startedMs === null ? null : startedMs,
+        wait:
+          c.status === 'waiting' && effect?.wait
+            ? {
+                ...effect.wait,
+                leftMs: effect.wait.until - store.now,
+                arrived: effect.wait.told ? { body: 'told' } : null,
+              }
+            : null,
         confirmation:
           c.confirmation && a
             ? { ...c.confirmation, status: late ? 'expired' : a.status, leftMs: a.expiresAt - store.now }
@@ -120,7 +131,24 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     )
     for (const c of writes.intents) {
       check(!effects.has(keyOf(next.step, c.position)), 'an intent is new')
-      effects.set(keyOf(next.step, c.position), { status: c.status, level: c.level, approval: c.approval, starts: 0 })
+      effects.set(keyOf(next.step, c.position), {
+        status: c.status,
+        level: c.level,
+        approval: c.approval,
+        starts: 0,
+        wait: null,
+      })
+    }
+    for (const w of writes.waiting) {
+      const effect = effects.get(keyOf(next.step, w.position))
+      check(
+        effect?.status === 'waiting' || effect?.status === (effect?.level === 'read' ? 'intended' : 'started'),
+        'what waits was taken',
+      )
+      if (!effect) continue
+      const told = w.signal !== null && effect.wait?.signal === w.signal && effect.wait.told
+      effect.wait = { until: store.now + w.ms, signal: w.signal, count: (effect.wait?.count ?? 0) + 1, told }
+      effect.status = 'waiting'
     }
     for (const s of writes.settled) {
       const effect = effects.get(keyOf(next.step, s.position))
@@ -175,9 +203,12 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
   function whileItWaits(parked: Run): void {
     check(parked.reserved.tokens === 0 && parked.reserved.cost === 0, 'who waits holds nothing')
     check(parked.wait !== 'confirmation' || parked.cancel === null, 'nobody is asked about a canceled run')
-    const decided = parked.calls.some(
-      (c) => c.status === 'intended' && c.confirmation && asked.get(c.confirmation.id)?.status !== 'pending',
-    )
+    const isAbroad = parked.calls.some((c) => c.status === 'waiting' && c.level !== 'read')
+    const decided =
+      !isAbroad &&
+      parked.calls.some(
+        (c) => c.status === 'intended' && c.confirmation && asked.get(c.confirmation.id)?.status !== 'pending',
+      )
     check(parked.wait !== 'confirmation' || !decided, 'a decision is not slept over')
   }
 
@@ -186,7 +217,9 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     check(ended.end !== null && END_REASONS[ended.end].status === ended.status, 'one reason, and it gives the status')
     check(ended.reserved.tokens === 0 && ended.reserved.cost === 0, 'everything is released')
     check(ended.calls.length === 0, 'no call is open')
-    for (const [key, e] of effects) check(e.status === 'settled', `effect ${key} is settled`)
+    const mayBeLeft = ended.end === 'unknown_effect'
+    for (const [key, e] of effects)
+      check(e.status === 'settled' || (mayBeLeft && e.status === 'unknown'), `effect ${key} is settled`)
     for (const a of asked.values()) check(a.status !== 'pending' && a.status !== 'approved', 'no confirmation is open')
     check(events.filter((e) => e === 'run_ended').length === 1, 'one end')
     const bodies = messages.map((m) => m.body)
@@ -224,7 +257,9 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
     )
       return 'refused'
     check(
-      [...effects.entries()].every(([k, e]) => k === key || (e.status !== 'unknown' && e.status !== 'started')),
+      [...effects.entries()].every(
+        ([k, e]) => k === key || e.level === 'read' || ['intended', 'settled'].includes(e.status),
+      ),
       'nothing starts beside an open effect',
     )
     check(effect.level !== 'read', 'a read is not an effect')
@@ -286,6 +321,13 @@ export function simulatedStore(given: Partial<Run>, seconds: number): Store {
       const call = run.calls.find((c) => c.confirmation?.id === id)
       if (!call || asked.get(id)?.status !== 'pending' || run.wait !== 'confirmation') return
       commit(load(), moved(load(), { kind: 'plan_stale', position: call.position }))
+    },
+    tell(position) {
+      const effect = effects.get(keyOf(run.step, position))
+      if (effect?.status !== 'waiting' || !effect.wait?.signal || isFinal(run.status)) return
+      effect.wait.told = true
+      if (run.status === 'waiting_confirmation' && run.wait !== 'unknown_effect') dueAt = store.now
+      row({ ...run })
     },
     mark(cause) {
       if (isFinal(run.status) || run.cancel) return

@@ -139,7 +139,8 @@ function begin(tables: Tables, { run, sent, effect, confirmation, now }: Started
     phase: 'tool_running',
     progress_at: now,
   })
-  if (effect) tables.effect.change(effect, { status: 'started', started_at: now, attempt: effect.attempt + 1 })
+  if (effect)
+    tables.effect.change(effect, { status: 'started', started_at: now, attempt: effect.attempt + 1, again: false })
   if (confirmation?.status === 'approved')
     tables.confirmation.change(confirmation, {
       status: 'consumed',

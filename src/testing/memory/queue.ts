@@ -1,4 +1,5 @@
 /** The queue and its leases, as `plimsoll.claim`, `driven` and `reap` keep them. */
+import { claim as claimOutbox, look } from '../../journal/outbox.sql.ts'
 import { claim, driven, enlist, forgetWorkers, reap, renew, retire } from '../../journal/lease.sql.ts'
 import type { RunRow, WorkerRow } from './rows.ts'
 import type { Tables } from './tables.ts'
@@ -67,6 +68,9 @@ export function addQueue(verbs: Verbs, guards: QueueGuards): void {
         return { tenant: q.tenant_id, environment: q.environment, run: q.id, epoch: q.epoch }
       })
   })
+  // there are no endpoints and no sinks here, so the relay finds nothing to send
+  on(verbs, look, () => [{ served: 0 }])
+  on(verbs, claimOutbox, () => [])
   on(verbs, reap, (tables, { limit }) => {
     const lost = [...tables.run.all()].filter((q) => passes(guards.reap, q, tables)).slice(0, limit)
     for (const q of lost)

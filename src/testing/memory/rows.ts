@@ -117,6 +117,10 @@ export interface EffectRow extends OfSession {
   result: string | null
   result_hash: string | null
   attempt: number
+  again: boolean
+  wait_signal: string | null
+  wait_until: number | null
+  waits: number
   created_at: number
   started_at: number | null
   settled_at: number | null
@@ -193,6 +197,15 @@ export interface IdempotencyRow extends OfRun {
   expires_at: number
 }
 
+export interface SignalRow extends Owner {
+  key: string
+  waiters: readonly string[]
+  body: string | null
+  body_hash: string | null
+  created_at: number
+  told_at: number | null
+}
+
 export interface AuditRow extends Owner {
   id: string
   run_id: string | null
@@ -216,6 +229,7 @@ export interface Rows {
   event: EventRow
   delta: DeltaRow
   idempotency: IdempotencyRow
+  signal: SignalRow
   audit: AuditRow
 }
 
@@ -262,6 +276,10 @@ export const DEFAULTS: { readonly [T in TableName]: Partial<Rows[T]> } = {
     result: null,
     result_hash: null,
     attempt: 0,
+    again: false,
+    wait_signal: null,
+    wait_until: null,
+    waits: 0,
     started_at: null,
     settled_at: null,
   },
@@ -292,5 +310,6 @@ export const DEFAULTS: { readonly [T in TableName]: Partial<Rows[T]> } = {
   event: {},
   delta: {},
   idempotency: { status: null, response: null },
+  signal: { waiters: [], body: null, body_hash: null, told_at: null },
   audit: { run_id: null, reason: null },
 }

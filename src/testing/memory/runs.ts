@@ -74,7 +74,7 @@ function snapshotOf(tables: Tables, r: RunRow): unknown {
     run: { ...r, permissions: [...r.permissions] },
     deadline_ms: Math.floor(r.deadline_at - now),
     messages: transcriptOf(tables, r).map(messageOf),
-    effects: inOrder(tables.effect.of(key)).map((e) => effectOf(e, r.step, now)),
+    effects: inOrder(tables.effect.of(key)).map((e) => effectOf(tables, e, r.step, now)),
     confirmations: tables.confirmation
       .of(key)
       .filter((c) => c.step === r.step)
@@ -115,7 +115,14 @@ const messageOf = (m: MessageRow) => ({
   tokens: m.tokens,
 })
 
-const effectOf = (e: EffectRow, step: number, now: number) => ({
+const waitOf = (tables: Tables, e: EffectRow, now: number) => ({
+  signal: e.wait_signal,
+  count: e.waits,
+  leftMs: e.wait_until === null ? null : Math.floor(e.wait_until - now),
+  body: tables.signal.get(`${e.tenant_id}/${e.environment}/${e.wait_signal ?? ''}`)?.body ?? null,
+})
+
+const effectOf = (tables: Tables, e: EffectRow, step: number, now: number) => ({
   step: e.step,
   position: e.position,
   callId: e.call_id,
@@ -131,7 +138,9 @@ const effectOf = (e: EffectRow, step: number, now: number) => ({
   errorCode: e.error_code,
   resultHash: e.result_hash,
   attempt: e.attempt,
+  again: e.again,
   startedMs: e.started_at === null ? null : Math.floor(now - e.started_at),
+  wait: e.status === 'waiting' ? waitOf(tables, e, now) : null,
   arguments: e.step === step ? e.arguments : null,
   result: e.step === step || e.outcome === 'error' ? e.result : null,
 })

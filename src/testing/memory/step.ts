@@ -2,7 +2,7 @@
 import { step } from '../../run/run.sql.ts'
 import type { ConfirmationRow, EffectRow, EventRow, MessageRow, RunRow } from './rows.ts'
 import type { Tables } from './tables.ts'
-import { batchOf, evidence, type Guards, named, on, passes, type Verbs } from './verb.ts'
+import { batchOf, type Evidence, evidence, type Guards, named, on, passes, type Verbs } from './verb.ts'
 
 export interface Transition {
   readonly tenant: string
@@ -65,6 +65,9 @@ export interface Transition {
   > &
     Outcome & { readonly key: string })[]
   readonly settled: readonly ({ readonly position: number; readonly status: string } & Outcome)[]
+  readonly waiting?: readonly { readonly position: number; readonly signal: string | null; readonly ms: number }[]
+  /** Signals that end the sleep of the run at once, when they are there already. */
+  readonly listens?: readonly string[]
   readonly confirmations: readonly (Pick<
     ConfirmationRow,
     | 'id'
@@ -131,6 +134,7 @@ export function addStep(verbs: Verbs, guards: typeof STEP): void {
       if (!passes(guards, x, t, worker)) return []
       move(tables, x, t)
       record(tables, x, t)
+      wait(tables, known, x, t)
       return [{ n, version: x.version }]
     })
   })
@@ -230,6 +234,37 @@ function settle(tables: Tables, x: RunRow, step: number, s: Transition['settled'
     error_code: s.error_code ?? null,
     result: s.result ?? null,
     result_hash: s.result_hash ?? null,
+    again: s.status === 'started',
     settled_at: s.status === 'settled' ? tables.now() : null,
   })
+}
+
+/** Calls go to wait outside, and their signals learn who waits. */
+function wait(tables: Tables, known: Evidence, x: RunRow, t: Transition): void {
+  for (const { position, signal, ms } of t.waiting ?? []) {
+    const e = tables.effect.get(`${x.tenant_id}/${x.id}/${t.step}/${position}`)
+    if (e && WAITS.has(e.status))
+      tables.effect.change(e, {
+        status: 'waiting',
+        wait_signal: signal,
+        wait_until: tables.now() + ms,
+        waits: e.waits + 1,
+      })
+    if (signal !== null) addWaiter(tables, known, x, signal)
+  }
+  const isTold = (signal: string): boolean => {
+    const s = tables.signal.get(`${x.tenant_id}/${x.environment}/${signal}`)
+    return s !== undefined && s.body !== null && named(known, s, `signal:${signal}`)
+  }
+  if (t.to === 'waiting_confirmation' && t.listens?.some(isTold)) tables.run.change(x, { due_at: tables.now() })
+}
+
+const WAITS: ReadonlySet<string> = new Set(['intended', 'started', 'waiting'])
+
+function addWaiter(tables: Tables, known: Evidence, x: RunRow, key: string): void {
+  const place = { tenant_id: x.tenant_id, environment: x.environment }
+  if (!named(known, place, `signal:${key}`)) throw new Error('row-level security of signal')
+  const s = tables.signal.get(`${x.tenant_id}/${x.environment}/${key}`)
+  if (s) tables.signal.change(s, { waiters: [...s.waiters.filter((run) => run !== x.id), x.id] })
+  else tables.signal.insert(tables.rowOf('signal', { ...place, key, waiters: [x.id] }))
 }

@@ -12,6 +12,7 @@ import { addPeople, CANCEL, DECIDE } from './people.ts'
 import { addQueue, CLAIM, REAP } from './queue.ts'
 import { addRuns } from './runs.ts'
 import { addStep, STEP } from './step.ts'
+import { addSignals, WAKE } from './signals.ts'
 import { addStream, SAID, SHOWN } from './stream.ts'
 import { memoryTables, type Tables } from './tables.ts'
 import type { Verbs, Walls } from './verb.ts'
@@ -27,6 +28,7 @@ export const GUARDS = {
   close: CLOSE,
   claim: CLAIM,
   reap: REAP,
+  wake: WAKE,
   shown: SHOWN,
   said: SAID,
 } as const
@@ -39,6 +41,7 @@ export function memoryVerbs(guards: AllGuards = GUARDS): Verbs {
   addEffects(verbs, guards.start)
   addPeople(verbs, guards)
   addConversations(verbs, guards)
+  addSignals(verbs, guards)
   addQueue(verbs, guards)
   addRuns(verbs)
   addStream(verbs, guards)

@@ -75,6 +75,7 @@ const SHAPES: Shapes = {
   event: { key: bySeq, run: ofRun },
   delta: { key: bySeq, run: ofRun },
   idempotency: { key: (r) => `${r.tenant_id}/${r.environment}/${r.caller}/${r.key}`, run: ofRun },
+  signal: { key: (r) => `${r.tenant_id}/${r.environment}/${r.key}` },
   audit: { key: byId },
 }
 
@@ -143,6 +144,7 @@ export function memoryTables(now: () => number): Tables {
     event: table('event'),
     delta: table('delta'),
     idempotency: table('idempotency'),
+    signal: table('signal'),
     audit: table('audit'),
     now,
     // what a caller leaves out is as missing as a NOT NULL column without a default: a test would see it at once

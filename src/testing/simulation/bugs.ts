@@ -25,10 +25,10 @@ import type { World } from './world.ts'
 export interface Bug {
   readonly name: string
   readonly guards?: AllGuards
-  readonly verbs?: (this: void, verbs: Verbs) => void
-  readonly contract?: (this: void, contract: Contract, world: World) => Contract
-  readonly clock?: (this: void, clock: Clock) => Clock
-  readonly db?: (this: void, db: Db, world: World) => Db
+  readonly verbs?: (verbs: Verbs) => void
+  readonly contract?: (contract: Contract, world: World) => Contract
+  readonly clock?: (clock: Clock) => Clock
+  readonly db?: (db: Db, world: World) => Db
   /** The authoriser says yes to everything. */
   readonly permits?: true
 }

@@ -21,9 +21,10 @@ interface Moving {
 }
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
-  intended: ['started', 'settled'],
-  started: ['started', 'settled', 'unknown'],
-  unknown: ['settled'],
+  intended: ['started', 'settled', 'waiting'],
+  started: ['started', 'settled', 'unknown', 'waiting'],
+  waiting: ['waiting', 'settled', 'unknown'],
+  unknown: ['settled', 'started'],
   settled: [],
 }
 
@@ -44,7 +45,9 @@ export function judgeEffects(world: World, moving: Moving): void {
       `${place} ${before.status} to ${e.status}`,
     )
     check(before.hash === e.arguments_hash, '13 the arguments stay', place)
-    if (e.status === 'started') started(world, moving, e, before)
+    // an operator's word that it may be sent again is no start
+    const isWord = before.status === 'unknown' && before.attempt === e.attempt
+    if (e.status === 'started' && !isWord) started(world, moving, e, before)
   }
 }
 

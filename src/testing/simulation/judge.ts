@@ -30,13 +30,14 @@ const FINAL = ['succeeded', 'failed', 'canceled']
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   queued: ['queued', 'running', 'canceled'],
   running: ['running', 'queued', 'waiting_confirmation', ...FINAL],
-  waiting_confirmation: ['waiting_confirmation', 'queued', 'running', 'canceled'],
+  // an operator who leaves an effect as unknown ends its run
+  waiting_confirmation: ['waiting_confirmation', 'queued', 'running', 'canceled', 'failed'],
 }
 const DECISIONS: Readonly<Record<string, readonly string[]>> = {
   pending: ['approved', 'rejected', 'expired', 'superseded'],
   approved: ['consumed', 'expired', 'superseded'],
 }
-const MOVING = new Set(['step', 'start', 'decide', 'cancel', 'submit', 'claim', 'reap'])
+const MOVING = new Set(['step', 'start', 'decide', 'cancel', 'submit', 'claim', 'reap', 'tell'])
 
 export function judgeOf(world: World): Judge {
   const runs = new Map<string, SeenRun>()

@@ -4,6 +4,7 @@ import { Fault, type FaultCode } from '../../kernel/fault.ts'
 import type { RunId, SessionId } from '../../kernel/ids.ts'
 import type { Actor } from '../../kernel/scope.ts'
 import { actorFrom } from '../../request/actor.ts'
+import type { Resolution } from '../../run/resolve.shell.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { Table } from '../memory/tables.ts'
 import { MODES } from './scenario.ts'
@@ -193,9 +194,13 @@ async function operate(world: World, sleep: Sleep): Promise<void> {
       const place = `${e.run}/${e.step}/${e.position}`
       if (provider.isPending(place) || (world.isStormy && chance.yes(0.5))) continue
       const truth = provider.count(place) > 0
-      const said = truth ? { happened: true as const, result: { done: 'said' } } : { happened: false as const }
+      const no = chance.yes(0.2) ? ('retry' as const) : ('did_not_happen' as const)
+      const known: Resolution = truth
+        ? { outcome: 'happened', result: { done: 'said' }, reason: 'looked it up' }
+        : { outcome: no, reason: 'looked it up' }
+      const said: Resolution = chance.yes(0.05) ? { outcome: 'leave', reason: 'nobody answers' } : known
       const at = { run: e.run as RunId, step: e.step, position: e.position }
-      const say = () => ask(world, (r) => r.resolve(OLGA, at, { ...said, reason: 'looked it up' }))
+      const say = () => ask(world, (r) => r.resolve(OLGA, at, said))
       await Promise.all(chance.yes(0.2) ? [say(), say()] : [say()])
     }
   }

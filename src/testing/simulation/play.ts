@@ -1,5 +1,5 @@
 /** One seed, from the first message to the last check. */
-import { memoryStore, memoryVerbs } from '../memory/store.ts'
+import { GUARDS, memoryStore, memoryVerbs } from '../memory/store.ts'
 import { type Bug, withBug } from './bugs.ts'
 import { type Agents, agentsOn, type Stage } from './agents.ts'
 import { judgeEnd } from './end.ts'
@@ -61,7 +61,7 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
   const trace = traceOf()
   const sched = scheduler(chance, trace)
   const scenario = scenarioOf(chance)
-  const verbs = memoryVerbs(bug?.guards)
+  const verbs = memoryVerbs(bug?.guards ?? GUARDS)
   bug?.verbs?.(verbs)
   const store = memoryStore({ now: sched.now, verbs })
   let made = 0

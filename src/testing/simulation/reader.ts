@@ -20,14 +20,12 @@ interface Watching {
   isOver: boolean
   /** The last step whose message is there. */
   planned: number
-  /** The newest attempt that he was told of, over all connections. */
-  newest: { step: number; attempt: number }
 }
 
 export function readerOf(world: World, known: Known): Reader {
   const { sched, chance } = world
   const process = sched.process('reader')
-  const watching: Watching = { run: null, after: 0, isOver: false, planned: 0, newest: { step: 0, attempt: 0 } }
+  const watching: Watching = { run: null, after: 0, isOver: false, planned: 0 }
   const look = (): void => {
     watching.run ??= known.runs[0] ?? null
     if (watching.isOver) return
@@ -94,10 +92,6 @@ function judgeLine(world: World, watching: Watching): (item: StreamItem) => void
     if (item.kind === 'attempt_opened') {
       if (item.step < step || (item.step === step && item.attempt <= attempt))
         world.broken('15 no older attempt', `${item.attempt} after ${attempt}`)
-      const { newest } = watching
-      if (item.step < newest.step || (item.step === newest.step && item.attempt < newest.attempt))
-        world.broken('15 no older attempt over another line', `${item.attempt} after ${newest.attempt}`)
-      watching.newest = { step: item.step, attempt: item.attempt }
       step = item.step
       attempt = item.attempt
       text = ''

@@ -45,6 +45,7 @@ export function implausible(events: readonly Told[]): string | null {
     effect_started: (b) => b['step'] === step && become(position(b), 'started', 'open', 'approved', 'started'),
     effect_unknown: (b) => b['step'] === step && become(position(b), 'unknown', 'started'),
     effect_resolved(b) {
+      if (b['outcome'] === 'retry') return become(position(b), 'started', 'unknown')
       if (b['outcome'] === 'happened') happened.add(`${step}/${position(b)}`)
       return become(position(b), 'done', 'unknown')
     },
@@ -60,6 +61,7 @@ export function implausible(events: readonly Told[]): string | null {
       return true
     },
     attempt_lost: () => true,
+    calls_waiting: () => true,
     cancel_requested: () => true,
     run_ended(b) {
       ended = true

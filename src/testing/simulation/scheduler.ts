@@ -30,7 +30,7 @@ interface Timer {
 
 export interface Scheduler {
   /** True time in milliseconds: the clock of the store and of the judges. */
-  now(): number
+  readonly now: () => number
   /** Whose code is running. Each step runs code of one process only. */
   current(): Process
   process(name: string): Process
@@ -142,7 +142,7 @@ export function scheduler(chance: Chance, trace: Trace): Scheduler {
             else if (step()) rested(go)
             else resolve('idle')
           } catch (error) {
-            reject(error)
+            reject(error instanceof Error ? error : new Error('a step threw no error'))
           }
         }
         go()

@@ -1,6 +1,6 @@
 /** The seams of one process: clock, ids and randomness, all of the world. */
 import type { Clock } from '../../kernel/clock.ts'
-import type { Id, Ids } from '../../kernel/ids.ts'
+import type { Ids } from '../../kernel/ids.ts'
 import type { Random } from '../../kernel/random.ts'
 import type { Process, Scheduler } from './scheduler.ts'
 import type { Chance } from './random.ts'

@@ -130,7 +130,7 @@ export function call<T>(world: World, work: (runtime: Runtime) => Promise<T>): P
     sched.spawn(server.process, 'request', () => {
       work(server.runtime).then(
         (value) => reply(() => resolve(value)),
-        (error: unknown) => reply(() => reject(error)),
+        (error: unknown) => reply(() => reject(error instanceof Error ? error : new Error('no error'))),
       )
     })
   })

@@ -47,7 +47,7 @@ export interface World {
   /** What each attempt of the model has said in full, by the number in front of it. */
   readonly said: Map<number, string>
   /** Counts ids, attempts and items. */
-  next(): number
+  readonly next: () => number
   /** Notes a broken promise; the play ends with it. Ids and codes only. */
   broken(invariant: string, detail: string): void
 }

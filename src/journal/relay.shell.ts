@@ -1,0 +1,182 @@
+/**
+ * The relay: takes events from the log to endpoints and sinks. It lives beside the worker of its process and claims under
+ * that worker's lease; nothing of the database is open while a message is on its way.
+ *
+ * J9  at least once: an event is marked after it has been taken; a crash between the two repeats it under the same id
+ * P6  a relay that stops takes nothing new, and gives what is under way a while
+ */
+import type { Clock } from '../kernel/clock.ts'
+import { Fault } from '../kernel/fault.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
+import type { Ids } from '../kernel/ids.ts'
+import type { Random } from '../kernel/random.ts'
+import type { Egress } from '../tool/egress.shell.ts'
+import type { Claim, OutboxStore, Parcel, Target } from './outbox.store.ts'
+import type { OutboxMessage, Sink } from './sink.ts'
+import { DISABLE, MOST_ATTEMPTS, pauseOf, payloadOf, sinkWaitOf, waitOf } from './webhook.ts'
+import { type Answered, isGone, post } from './webhook.shell.ts'
+
+export interface RelayParts {
+  readonly outbox: OutboxStore
+  readonly egress: Egress
+  readonly sinks: readonly Sink[]
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: Random
+  readonly fault: FaultHook
+  /** Faults of the store; values never reach it. */
+  readonly onError: (error: unknown) => void
+}
+
+export interface Relay {
+  /** Takes nothing new and resolves when nothing is under way; what is not taken by then comes again. */
+  stop(): Promise<void>
+}
+
+/** Deliveries at a time in this process, and of one endpoint over all processes. */
+const ROOM = 16
+const EACH = 4
+/** Events of one run in one go, so that a long run does not hold its place for ever. */
+const MOST_MESSAGES = 20
+/** Longer than any transaction of ours can last: 10 s of a statement and 5 s of silence. */
+const BACK_MS = 30_000
+/** Once an hour a look over a day, for a commit that a server held up for longer than it should. */
+const LONG_BACK_MS = 86_400_000
+const HOUR_MS = 3_600_000
+/** What is on its way when the worker stops has this long. */
+const GRACE_MS = 5_000
+
+/** `worker`: whose lease holds the claims. `everyMs`: between two looks, over all relays. */
+export function startRelay(parts: RelayParts, worker: () => string, everyMs: number): Relay {
+  const { outbox, clock, onError } = parts
+  const sinks = new Map(parts.sinks.map((sink) => [sink.name, sink]))
+  const names = [...sinks.keys()]
+  const stopping = new AbortController()
+  const left = new AbortController()
+  const under = new Set<Promise<void>>()
+  let lookedFar = clock.monotonic()
+  let wake: () => void = () => {}
+
+  async function look(): Promise<number> {
+    const isFar = clock.monotonic() - lookedFar >= HOUR_MS
+    if (isFar) lookedFar = clock.monotonic()
+    return outbox.look(names, everyMs, isFar ? LONG_BACK_MS : BACK_MS)
+  }
+
+  async function take(): Promise<void> {
+    const room = ROOM - under.size
+    if (room <= 0 || (await look()) === 0) return
+    for (const claim of await outbox.claim(worker(), names, room, EACH)) {
+      const work: Promise<void> = deliver(parts, sinks, claim, { stopping: stopping.signal, left: left.signal })
+        .catch(onError)
+        .finally(() => {
+          under.delete(work)
+          wake()
+        })
+      under.add(work)
+    }
+  }
+
+  async function rest(): Promise<void> {
+    const woken = new AbortController()
+    wake = () => woken.abort()
+    await clock.sleep(everyMs, AbortSignal.any([woken.signal, stopping.signal])).catch(() => {})
+  }
+
+  async function loop(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await take().catch(onError)
+      if (!stopping.signal.aborted) await rest()
+    }
+  }
+
+  const looping = loop()
+  return {
+    async stop() {
+      stopping.abort(new Fault('worker_stopping'))
+      await looping
+      const cancel = clock.after(GRACE_MS, () => left.abort(new Fault('worker_stopping')))
+      await Promise.allSettled(under)
+      cancel()
+    },
+  }
+}
+
+interface Signals {
+  /** After the message that is under way, no other. */
+  readonly stopping: AbortSignal
+  /** The message that is under way is left. */
+  readonly left: AbortSignal
+}
+
+async function deliver(
+  parts: RelayParts,
+  sinks: ReadonlyMap<string, Sink>,
+  claim: Claim,
+  signals: Signals,
+): Promise<void> {
+  const { outbox, fault } = parts
+  const parcel = await outbox.parcel(claim, MOST_MESSAGES)
+  if (!parcel) return
+  for (const [i, message] of parcel.messages.entries()) {
+    if (signals.stopping.aborted) break
+    await fault('outbox.beforePublish')
+    const answered = await publish(parts, sinks.get(claim.endpoint), parcel.target, message, signals.left)
+    await fault('outbox.afterPublish')
+    // nobody knows whether it was taken, and that is no failure of the endpoint
+    if (signals.left.aborted && !answered.ok) break
+    if (!answered.ok) return fail(parts, claim, parcel, message, i === 0 ? parcel.attempt : 0, answered)
+    if (!(await outbox.sent(claim, message.seq, answered.status, answered.millis))) return
+  }
+  await outbox.release(claim, parcel.messages.length === 0 ? parcel.head : null)
+}
+
+async function publish(
+  parts: RelayParts,
+  sink: Sink | undefined,
+  target: Target | null,
+  message: OutboxMessage,
+  signal: AbortSignal,
+): Promise<Answered> {
+  if (target !== null) return post(parts, target, { id: message.id, body: payloadOf(message) }, signal)
+  const from = parts.clock.monotonic()
+  const ended = (ok: boolean): Answered => ({
+    ok,
+    status: null,
+    fault: 'egress_failed',
+    waitMs: null,
+    millis: Math.round(parts.clock.monotonic() - from),
+  })
+  try {
+    if (!sink) return ended(false)
+    await sink.publish(message, signal)
+    return ended(true)
+  } catch {
+    return ended(false)
+  }
+}
+
+async function fail(
+  { outbox, random, ids }: RelayParts,
+  claim: Claim,
+  { target, failures }: Parcel,
+  { seq }: OutboxMessage,
+  before: number,
+  { status, fault, millis, waitMs, ...answered }: Answered,
+): Promise<void> {
+  const attempts = before + 1
+  const gone = isGone({ status, fault, millis, waitMs, ...answered })
+  const wait = target === null ? sinkWaitOf(attempts, random.fraction()) : waitOf(attempts, random.fraction(), waitMs)
+  const failure = {
+    seq,
+    status,
+    fault,
+    millis,
+    delayMs: wait ?? 0,
+    pauseMs: pauseOf(failures + 1, random.fraction()),
+    giveUp: target !== null && attempts >= MOST_ATTEMPTS,
+    gone,
+    audit: ids.next('aud'),
+  }
+  await outbox.failed(claim, failure, DISABLE)
+}

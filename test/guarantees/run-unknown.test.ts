@@ -1,0 +1,97 @@
+/** What an operator may say about an effect of which nobody knows whether it happened. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Resolution } from '../../src/run/resolve.shell.ts'
+import { tool } from '../../src/tool/define.ts'
+import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { person, play } from '../setup/stage.ts'
+
+const input = z.strictObject({ n: z.int() })
+
+describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
+  let store: TestStore
+  beforeAll(async () => {
+    store = await openStore(engine)
+  })
+  afterAll(() => store.close())
+
+  /** A run whose effect has broken off: the first try has no outcome, the second has. */
+  async function parked() {
+    const keys: string[] = []
+    const contract = tool('world.change@1', {
+      input,
+      effect: 'write',
+      approval: 'auto',
+      unknown: 'manual',
+      commit: (_, cx) => {
+        keys.push(cx.effectKey)
+        if (keys.length === 1) throw new Error('the connection broke')
+        return 'changed'
+      },
+    })
+    const stage = await play(store, {
+      tools: [contract],
+      script: (_, turn) =>
+        turn === 0 ? { calls: [{ name: contract.exposedName, arguments: { n: 1 } }] } : { text: 'done' },
+    })
+    const said = await stage.say('go')
+    expect(await said.rest()).toMatchObject({ wait: 'unknown_effect' })
+    const operator = person('operator', 'olga')
+    const resolve = (word: Resolution) => stage.runtime.resolve(operator, { run: said.run, step: 1, position: 0 }, word)
+    return { stage, said, keys, resolve }
+  }
+  const audits = (run: string) =>
+    store.admin('select actor, action, outcome, reason from plimsoll.audit where run_id = $1 order by created_at', [
+      run,
+    ])
+
+  it('J4 is sent once more only when an operator says so, and then under the same key', async () => {
+    const { stage, said, keys, resolve } = await parked()
+    await resolve({ outcome: 'retry', reason: 'their log ends before it' })
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    expect(keys).toHaveLength(2)
+    expect(new Set(keys).size).toBe(1)
+    expect(await said.results()).toEqual(['changed'])
+    expect(await audits(said.run)).toEqual([
+      { actor: 'olga', action: 'effect.resolve', outcome: 'retry', reason: 'their log ends before it' },
+    ])
+    await stage.stop()
+  })
+
+  it('J4 that nobody will ever know ends the run and says so, and stays on record', async () => {
+    const { stage, said, keys, resolve } = await parked()
+    await resolve({ outcome: 'leave', reason: 'the provider is gone' })
+    expect(await said.rest()).toEqual({ status: 'failed', wait: null, end: 'unknown_effect' })
+    expect(await said.effects()).toMatchObject([{ status: 'unknown' }])
+    expect(await said.results()).toMatchObject([{ code: 'unknown_outcome' }])
+    expect(await audits(said.run)).toMatchObject([{ outcome: 'leave' }])
+    expect(keys).toHaveLength(1)
+    // the conversation goes on
+    const { session, sessionVersion } = said
+    const more = await stage.say('and now?', { session, sessionVersion })
+    expect(await more.rest()).toMatchObject({ status: 'succeeded' })
+    await stage.stop()
+  })
+
+  it('J7 of a canceled run is not sent again, and is answered in any other way', async () => {
+    const { stage, said, keys, resolve } = await parked()
+    await said.cancel()
+    await expect(resolve({ outcome: 'retry', reason: 'why not' })).rejects.toMatchObject({ code: 'refused_transition' })
+    await resolve({ outcome: 'did_not_happen', reason: 'no trace of it' })
+    expect(await said.rest()).toMatchObject({ end: 'user_canceled' })
+    expect(keys).toHaveLength(1)
+    await stage.stop()
+  })
+
+  it('J4 is resolved once: of many words at once one counts, with one audit row', async () => {
+    const { stage, said, resolve } = await parked()
+    const words: Resolution[] = Array.from({ length: 12 }, (_, i) =>
+      i % 2 ? { outcome: 'happened', result: i, reason: `word ${i}` } : { outcome: 'retry', reason: `word ${i}` },
+    )
+    const done = await Promise.allSettled(words.map(resolve))
+    expect(done.filter((d) => d.status === 'fulfilled')).toHaveLength(1)
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    expect(await audits(said.run)).toHaveLength(1)
+    await stage.stop()
+  })
+})

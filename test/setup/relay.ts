@@ -1,0 +1,118 @@
+/** Receivers of webhooks on loopback, runs with events to send, and relays on one store. */
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Db } from '../../src/db/port.ts'
+import type { FaultHook } from '../../src/kernel/faultpoint.ts'
+import type { Sink } from '../../src/journal/sink.ts'
+import { actorFrom } from '../../src/request/actor.ts'
+import { createRuntime, type Runtime } from '../../src/runtime.ts'
+import type { TestStore } from './engines.ts'
+import { insert, ms, seedRun } from './seed.ts'
+
+export interface Received {
+  readonly id: string
+  readonly body: string
+  readonly headers: Record<string, string>
+  readonly run: string
+  readonly seq: number
+  readonly type: string
+}
+
+export interface Receiver {
+  readonly url: string
+  readonly got: Received[]
+  /** The status for a message; a promise holds the answer back. Default 204. */
+  answer: (message: Received) => number | Promise<number>
+  close(): Promise<void>
+}
+
+export async function openReceiver(): Promise<Receiver> {
+  const server = http.createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString()
+      const { type, data } = JSON.parse(body)
+      const headers = request.headers as Record<string, string>
+      const message = { id: headers['webhook-id'] ?? '', body, headers, run: data.run_id, seq: data.seq, type }
+      made.got.push(message)
+      void Promise.resolve(made.answer(message)).then((status) => response.writeHead(status).end())
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const made: Receiver = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    got: [],
+    answer: () => 204,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+  return made
+}
+
+export const operator = (tenant = 'acme', environment = 'production') =>
+  actorFrom({ kind: 'operator', tenant, environment, user: 'olga', subject: 'olga', permissions: ['*'] })
+
+export interface RelayScene {
+  readonly receivers?: readonly Receiver[]
+  readonly sinks?: readonly Sink[]
+  readonly fault?: FaultHook
+  readonly db?: Db
+}
+
+export interface Relaying {
+  readonly runtime: Runtime
+  stop(): Promise<void>
+}
+
+/** A program without agents, whose worker has a relay that looks every 20 ms. */
+export const runtimeFor = (store: TestStore, { receivers = [], sinks = [], fault, db }: RelayScene): Runtime =>
+  createRuntime({
+    db: db ?? store.db,
+    agents: [],
+    sinks,
+    developmentOrigins: receivers.map((r) => r.url),
+    ...(fault && { fault }),
+  })
+
+export async function relaying(store: TestStore, scene: RelayScene): Promise<Relaying> {
+  const runtime = runtimeFor(store, scene)
+  const worker = await runtime.work({ pollMs: 5, onError: () => {} })
+  return { runtime, stop: () => worker.stop() }
+}
+
+type Place = { readonly tenant_id?: string; readonly environment?: string }
+
+/** A run with these events, numbered from 1. */
+export async function runWith(store: TestStore, types: readonly string[], place: Place = {}): Promise<string> {
+  const { run } = await seedRun(store, { status: 'succeeded', worker_id: null, end_reason: 'completed', ...place })
+  await addEvents(store, run, types, { from: 1, ...place })
+  return run
+}
+
+export async function addEvents(
+  store: TestStore,
+  run: string,
+  types: readonly string[],
+  { from, at = 0, ...place }: Place & { readonly from: number; readonly at?: number },
+): Promise<void> {
+  for (const [i, type] of types.entries())
+    await insert(store, 'event', {
+      tenant_id: 'acme',
+      environment: 'production',
+      ...place,
+      run_id: run,
+      seq: from + i,
+      type,
+      visibility: type === 'attempt_lost' ? 'operator' : 'user',
+      body: sealed({ step: i }),
+      created_at: ms(at),
+    })
+}
+
+/** As the plain sealer writes it. */
+export const sealed = (value: unknown): Buffer =>
+  Buffer.concat([Buffer.from([0]), Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))])
