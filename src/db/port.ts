@@ -14,9 +14,9 @@ export interface Statement<P, R> {
   readonly _row?: R
 }
 
-/** Column types are the same on both engines: int8 a safe number, bytea a Uint8Array, jsonb a value, text[] strings. */
+/** Column types are the same on all engines: int8 a safe number, bytea a Uint8Array, jsonb a value, text[] strings. */
 export interface Db {
-  readonly engine: 'postgres' | 'embedded'
+  readonly engine: 'postgres' | 'embedded' | 'memory'
   call<P, R>(statement: Statement<P, R>, params: P): Promise<R[]>
   read<P, R>(scope: Pick<Scope, 'tenant' | 'environment'>, statement: Statement<P, R>, params: P): Promise<R[]>
   /** The same door for the few tables that the app role writes itself: idempotency keys, deltas, audit, credentials. */

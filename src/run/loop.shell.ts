@@ -34,15 +34,28 @@ export interface Driving extends Omit<Acting, 'asking'> {
 
 /**
  * What one worker remembers of a run between two tries to drive it, when a reply of the database was lost: whether the
- * money that the run holds may be spent already. Everything else is in the rows.
+ * money that the run holds may be spent already, and what its model has said aloud. Everything else is in the rows.
  */
 export interface Memory {
-  /** The number of commits of the run with which this is true. */
+  /** The number of commits of the run with which `lost` is true. */
   commits: number
   lost: boolean
+  /** The step that was asked for last, and the attempts at it that could be heard. */
+  step: number
+  attempts: number
 }
 
-export const noMemory = (): Memory => ({ commits: -1, lost: false })
+export const noMemory = (): Memory => ({ commits: -1, lost: false, step: -1, attempts: 0 })
+
+/** K3: a step that is asked for again under the same claim goes on counting, so that no text is joined with an earlier one. */
+function countingOn(parts: Driving, run: Run, memory: Memory): Driving['delta'] {
+  if (memory.step !== run.step) Object.assign(memory, { step: run.step, attempts: 0 })
+  const before = memory.attempts
+  return (told, attempt, part) => {
+    memory.attempts = before + attempt
+    parts.delta(told, before + attempt, part)
+  }
+}
 
 /** Drives one claimed run until it rests: final, parked, or lost to another worker. @throws Fault when it is handed back. */
 export async function drive(parts: Driving, lease: Lease, signals: Signals, memory: Memory): Promise<void> {
@@ -54,7 +67,7 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
       throwIfHandedBack(signals.signal)
       const { run } = state
       const asking = (): void => void Object.assign(memory, { commits: run.commits, lost: true })
-      const acting: ActParts = { ...parts, asking, agent: state.agent }
+      const acting: ActParts = { ...parts, asking, agent: state.agent, delta: countingOn(parts, run, memory) }
       const leftMs = state.deadlineAt - parts.clock.monotonic()
       const work: Work = { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) }
       const action = next(run, leftMs)

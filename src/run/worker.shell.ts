@@ -102,7 +102,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const stopped = new AbortController()
   let worker = '' as WorkerId
   let leaseUntil = 0
-  /** A claim has failed, and may have been committed all the same. */
+  /** The store may say that a run is ours which nobody here drives: after a claim without a reply, or a run that was left. */
   let inDoubt = false
   let waker: () => void = () => {}
   let woken = false
@@ -192,7 +192,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         return await (broken ? surrender(parts, lease) : drive(parts, lease, signals, memory))
       } catch (error) {
         // lost to another, or handed to one: without a word the next would count it as a loss
-        if (leavesRun(error)) return await (error.code === 'worker_stopping' ? leave(parts, lease, memory) : undefined)
+        if (leavesRun(error)) {
+          // we count a lease as over earlier than the store does: it may be renewed, and then the run is still ours
+          inDoubt = true
+          return await (error.code === 'worker_stopping' ? leave(parts, lease, memory) : undefined)
+        }
         leaving.delete(lease.run)
         onError(error, where)
         // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
@@ -207,9 +211,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const leave = (parts: Driving, lease: Lease, memory: Memory): Promise<void> =>
     handBack(parts, lease, memory).catch((error: unknown) => onError(error, lease))
 
+  /** What is begun without it is given up at the first effect. */
+  const believesInLease = (): boolean => clock.monotonic() < leaseUntil
+
   async function look(): Promise<void> {
     const room = concurrency - held.size + leaving.size
-    if (room <= 0) return
+    if (room <= 0 || !believesInLease()) return
     try {
       await driving.fault('claim.before')
       if (stopping.signal.aborted) return
@@ -222,18 +229,22 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
   }
 
-  /** Takes the marks of cancellations to the runs, and takes up what a claim without a reply has given to us. */
+  /** Takes the marks of cancellations to the runs, and takes up what is ours and not driven. */
   async function watch(): Promise<void> {
     if (held.size === 0 && !inDoubt) return
     inDoubt = false
     const before = [...held.values()]
-    const driven = await drivenRuns(db, worker)
+    const driven = await drivenRuns(db, worker).catch((error: unknown) => {
+      inDoubt = true
+      throw error
+    })
     // held all the time, and not ours any more: it ended in this moment, or it hung and was taken over (L8)
     const ours = new Set(driven.map(({ lease }) => `${lease.run} ${lease.epoch}`))
     for (const one of before)
       if (held.get(one.lease.run) === one && !ours.has(`${one.lease.run} ${one.lease.epoch}`)) lose(one)
     for (const { lease, canceled } of driven) {
-      take(lease)
+      if (believesInLease()) take(lease)
+      else inDoubt = true
       const one = held.get(lease.run)
       if (canceled && one) cancel(one)
     }

@@ -23,7 +23,7 @@ export interface Tail {
   readonly events: readonly StoredEvent[]
   readonly pieces: readonly Piece[]
   /** Null when the run is gone. */
-  readonly state: { readonly last: number; readonly status: string } | null
+  readonly state: { readonly last: number; readonly status: string; readonly step: number } | null
 }
 
 export interface TailRequest {
@@ -68,7 +68,7 @@ export function eventStore(db: Db, sealer: Sealer): EventStore {
       let state: Tail['state'] = null
       for (const row of rows) {
         const { seq, step, attempt, at } = row
-        if (row.kind === 'state') state = { last: seq, status: row.type }
+        if (row.kind === 'state') state = { last: seq, status: row.type, step }
         else if (row.body === null) continue
         else if (row.kind === 'event')
           events.push({ seq, at, type: row.type as EventType, body: open(scope, row.body) })

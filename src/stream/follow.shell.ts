@@ -58,13 +58,16 @@ interface Reader {
   /** The last durable event that was given out. */
   after: number
   isOver: boolean
+  /** The last step whose message is in the store: this process may hear of its commit later than the reader does. */
+  settled: number
   readonly place: Place
 }
 
 /** Ends after the last event of an ended run, or when `signal` aborts. */
 export async function* follow(parts: Following, scope: Scope, request: FollowRequest): AsyncGenerator<StreamItem> {
   const { run, signal } = request
-  const reader: Reader = { after: request.after, isOver: false, place: { step: 0, attempt: 0, offset: 0, piece: 0 } }
+  const place: Place = { step: 0, attempt: 0, offset: 0, piece: 0 }
+  const reader: Reader = { after: request.after, isOver: false, settled: 0, place }
   const ear = listen(parts.hub, run, signal)
   try {
     while (!signal.aborted) {
@@ -92,6 +95,7 @@ async function* stored(
     yield item
   }
   if (tail.events.length === MOST_EVENTS) return ear.again()
+  reader.settled = tail.state?.step ?? 0
   reader.isOver = tail.state === null || FINAL.has(tail.state.status)
   if (!reader.isOver && !deltas.partial(run)) yield* remote(tail, reader)
 }
@@ -107,9 +111,9 @@ export async function eventsAfter(
 }
 
 /** The text that this process itself receives from the model. */
-function* local(deltas: Deltas, run: string, { place, after }: Reader): Generator<StreamItem> {
+function* local(deltas: Deltas, run: string, { place, after, settled }: Reader): Generator<StreamItem> {
   const partial = deltas.partial(run)
-  if (!partial) return
+  if (!partial || partial.attempt.step <= settled) return
   const { step, number: attempt } = partial.attempt
   if (attempt !== place.attempt || step !== place.step) yield opened(place, step, attempt, after)
   const text = partial.text.slice(place.offset)

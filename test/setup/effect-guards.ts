@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import type { TestStore } from './engines.ts'
 import { type Guard, guard, QUEUED, unchanged, WAITING } from './guards.ts'
+import { change, rowsWhere } from './rows.ts'
 import {
   decide,
   decision,
@@ -135,10 +136,8 @@ export const START_CONSENT: readonly Guard[] = [
     const { key, worker, confirmation } = await seedStart(store, {})
     const sent = starting(key, { confirmation })
     expect(await start(store.db, [sent], { worker })).toEqual([{ n: 1, outcome: 'started', version: VERSION + 1 }])
-    const [effect] = await store.admin('select status, attempt from plimsoll.effect where run_id = $1', [key.run])
-    expect(effect).toEqual({ status: 'started', attempt: 1 })
-    const [used] = await store.admin('select status from plimsoll.confirmation where id = $1', [confirmation])
-    expect(used).toEqual({ status: 'consumed' })
+    expect(await rowsWhere(store, 'effect', { run_id: key.run })).toMatchObject([{ status: 'started', attempt: 1 }])
+    expect(await rowsWhere(store, 'confirmation', { id: confirmation })).toMatchObject([{ status: 'consumed' }])
     expect(await runOf(store, key)).toMatchObject({ phase: 'tool_running', commits: 1, event_seq: 2 })
     await unchanged(store, async () => {
       const rows = [sent, { ...sent, version: VERSION + 1 }]
@@ -149,7 +148,7 @@ export const START_CONSENT: readonly Guard[] = [
   guard('a second call cannot use the approval of the first again', async (store) => {
     const { key, worker, confirmation } = await seedStart(store, {})
     await start(store.db, [starting(key, { confirmation })], { worker })
-    await store.admin(`update plimsoll.effect set status = 'intended' where run_id = '${key.run}'`)
+    await change(store, 'effect', { run_id: key.run }, { status: 'intended' })
     await unchanged(store, async () => {
       const sent = starting(key, { confirmation, version: VERSION + 1 })
       expect(await start(store.db, [sent], { worker })).toMatchObject([{ outcome: 'not_approved' }])
@@ -159,16 +158,14 @@ export const START_CONSENT: readonly Guard[] = [
     const { key, worker, confirmation } = await seedStart(store, {})
     const sibling = await seedConfirmation(store, key, { ...APPROVED, position: 1 })
     expect(await start(store.db, [starting(key, { confirmation })], { worker })).toMatchObject([{ outcome: 'started' }])
-    const [left] = await store.admin('select status from plimsoll.confirmation where id = $1', [sibling])
-    expect(left).toEqual({ status: 'approved' })
+    expect(await rowsWhere(store, 'confirmation', { id: sibling })).toMatchObject([{ status: 'approved' }])
   }),
   guard('an automatic call needs no approval, and a repeat by key counts its attempt', async (store) => {
     const { key, worker } = await seedStart(store, { effect: { approval: 'auto' }, confirmation: null })
     expect(await start(store.db, [starting(key)], { worker })).toMatchObject([{ outcome: 'started' }])
     const again = starting(key, { version: VERSION + 1, again: true })
     expect(await start(store.db, [again], { worker })).toMatchObject([{ outcome: 'started' }])
-    const [effect] = await store.admin('select attempt from plimsoll.effect where run_id = $1', [key.run])
-    expect(effect).toEqual({ attempt: 2 })
+    expect(await rowsWhere(store, 'effect', { run_id: key.run })).toMatchObject([{ attempt: 2 }])
   }),
 ]
 
@@ -234,10 +231,9 @@ export const DECIDE: readonly Guard[] = [
         decision(key, confirmation, { approve: !approve, actor: 'bob', version: 2 }),
       ])
       expect(second).toEqual([{ n: 1, outcome: 'already_decided', status, version: 2 }])
-      const [stored] = await store.admin('select decided_by from plimsoll.confirmation where id = $1', [confirmation])
-      expect(stored).toEqual({ decided_by: 'ann' })
-      const audit = await store.admin('select actor, outcome from plimsoll.audit where target = $1', [confirmation])
-      expect(audit).toEqual([{ actor: 'ann', outcome: status }])
+      expect(await rowsWhere(store, 'confirmation', { id: confirmation })).toMatchObject([{ decided_by: 'ann' }])
+      const audit = await rowsWhere(store, 'audit', { target: confirmation })
+      expect(audit).toMatchObject([{ actor: 'ann', outcome: status }])
     }
   }),
 ]

@@ -11,7 +11,9 @@ import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { embeddedDb, migrationDoor, startLite } from '../../src/db/embedded.ts'
+import { type MemoryStore, memoryStore } from '../../src/testing/memory/store.ts'
 import { migrate, shippedMigrations } from '../../src/db/migrate.ts'
+import type { Verbs } from '../../src/testing/memory/verb.ts'
 import type { Db, Statement } from '../../src/db/port.ts'
 import { openMigrator, openPostgres } from '../../src/db/postgres.ts'
 
@@ -29,6 +31,8 @@ export interface TestStore {
   another(connections?: number): Promise<Db>
   /** A transaction of the program that stays open until it is released. PostgreSQL only. */
   hold(text: string): Promise<{ readonly rows: readonly Row[]; release(): Promise<void> }>
+  /** The tables of the store in memory, which knows no SQL. */
+  readonly memory?: MemoryStore
   /** The URL of the program's login role; empty on the embedded engine. */
   readonly url: string
   close(): Promise<void>
@@ -36,6 +40,23 @@ export interface TestStore {
 
 /** The engines of this machine. */
 export const ENGINES: readonly Engine[] = inject('postgres') ? ['postgres', 'embedded'] : ['embedded']
+
+/** The store in memory, for whatever asks with the shipped statements only. */
+export function openMemory(verbs?: Verbs): TestStore {
+  const memory = memoryStore(verbs ? { verbs } : {})
+  const noText = () => Promise.reject(new Error('the store in memory knows no SQL text'))
+  return {
+    engine: 'memory',
+    memory,
+    url: '',
+    db: memory.db,
+    admin: noText,
+    app: noText,
+    hold: noText,
+    another: () => Promise.resolve(memory.db),
+    close: () => memory.db.close(),
+  }
+}
 
 export const openStore = (engine: Engine): Promise<TestStore> =>
   engine === 'postgres' ? postgresStore() : embeddedStore()

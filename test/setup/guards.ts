@@ -4,7 +4,10 @@
  * damaged functions, where one of them must fail.
  */
 import { expect } from 'vitest'
-import { statement, type TestStore } from './engines.ts'
+import { openSession } from '../../src/run/run.sql.ts'
+import { closeSession } from '../../src/session/session.sql.ts'
+import type { TestStore } from './engines.ts'
+import { change, rowsWhere } from './rows.ts'
 import {
   cancel,
   commit,
@@ -85,8 +88,7 @@ export const COMMIT_STATE: readonly Guard[] = [
     await seedEffect(store, key, { position: 3 })
     const sent = transition(key, { settled, step: 8, tool_calls: 4 })
     expect(await commit(store.db, [sent], { worker: key.worker })).toEqual([1])
-    const count = (table: string) =>
-      store.admin(`select count(*)::int as n from plimsoll.${table} where run_id = $1`, [key.run]).then((r) => r[0]?.n)
+    const count = (table: string) => rowsWhere(store, table, { run_id: key.run }).then((rows) => rows.length)
     expect(await Promise.all(['message', 'effect', 'ledger', 'event'].map(count))).toEqual([1, 2, 1, 1])
     expect(await runOf(store, key)).toMatchObject({
       version: VERSION + 1,
@@ -112,16 +114,18 @@ export const COMMIT_STATE: readonly Guard[] = [
     await seedEffect(store, key, { status: 'settled', outcome: 'error', error_code: 'first' })
     const settled = [{ step: 1, position: 0, status: 'settled', outcome: 'error', error_code: 'second' }]
     await commit(store.db, [transition(key, { effects: [], settled })], { worker: key.worker })
-    const [effect] = await store.admin('select error_code from plimsoll.effect where run_id = $1', [key.run])
-    expect(effect).toEqual({ error_code: 'first' })
+    expect(await rowsWhere(store, 'effect', { run_id: key.run })).toMatchObject([{ error_code: 'first' }])
   }),
   guard('a result settles the call of its own step', async (store) => {
     const key = await seedRun(store)
     for (const step of [1, 2]) await seedEffect(store, key, { step })
     const settled = [{ step: 1, position: 0, status: 'settled', outcome: 'error', error_code: 'tool_failed' }]
     await commit(store.db, [transition(key, { effects: [], settled })], { worker: key.worker })
-    const effects = await store.admin('select status from plimsoll.effect where run_id = $1 order by step', [key.run])
-    expect(effects).toEqual([{ status: 'settled' }, { status: 'intended' }])
+    for (const [step, status] of [
+      [1, 'settled'],
+      [2, 'intended'],
+    ] as const)
+      expect(await rowsWhere(store, 'effect', { run_id: key.run, step })).toMatchObject([{ status }])
   }),
   guard('a confirmation that has its outcome keeps it', async (store) => {
     const key = await seedRun(store)
@@ -130,8 +134,7 @@ export const COMMIT_STATE: readonly Guard[] = [
       const sent = { effects: [], messages: [], events: [], closed: [{ id, status: 'superseded' }] }
       const { version } = await runOf(store, key)
       await commit(store.db, [transition(key, { ...sent, version })], { worker: key.worker })
-      const [kept] = await store.admin('select status from plimsoll.confirmation where id = $1', [id])
-      expect(kept).toEqual({ status })
+      expect(await rowsWhere(store, 'confirmation', { id })).toMatchObject([{ status }])
     }
   }),
   guard('a cancel mark stays until the run ends', async (store) => {
@@ -187,8 +190,7 @@ export const COMMIT_WALL: readonly Guard[] = [
     )
     expect(await commit(store.db, rows, { worker })).toEqual([1, 5])
     for (const other of [b, a2]) expect(await runOf(store, other)).toMatchObject({ version: VERSION, event_seq: 1 })
-    const strays = await store.admin('select from plimsoll.message where run_id = any($1)', [[b.run, a2.run]])
-    expect(strays).toEqual([])
+    for (const run_id of [b.run, a2.run]) expect(await rowsWhere(store, 'message', { run_id })).toEqual([])
   }),
   guard('a run of another tenant whose own row travels along', async (store) => {
     const worker = await seedWorker(store)
@@ -261,8 +263,8 @@ export const CANCEL: readonly Guard[] = [
     const key = await seedRun(store)
     expect(await cancel(store.db, [canceling(key)])).toEqual([{ n: 1, version: VERSION + 1 }])
     expect(await runOf(store, key)).toMatchObject({ status: 'running', cancel_cause: 'user', event_seq: 2 })
-    const told = await store.admin('select type, seq from plimsoll.event where run_id = $1', [key.run])
-    expect(told).toEqual([{ type: 'cancel_requested', seq: 2 }])
+    const told = await rowsWhere(store, 'event', { run_id: key.run })
+    expect(told).toMatchObject([{ type: 'cancel_requested', seq: 2 }])
   }),
 ]
 
@@ -287,7 +289,7 @@ export const SUBMIT: readonly Guard[] = [
   }),
   guard('a conversation that is closed', async (store) => {
     const { session } = await seedRun(store)
-    await store.admin(`update plimsoll.session set closed_at = now() where id = '${session}'`)
+    await change(store, 'session', { id: session }, { closed_at: ms(0) })
     await refusesSubmission(store, 'closed', session, { session_version: 2 })
   }),
   guard('a conversation of another tenant or environment', async (store) => {
@@ -308,7 +310,7 @@ export const SUBMIT: readonly Guard[] = [
       generation: 4,
     })
     const stranger = await seedRun(store)
-    await store.admin(`update plimsoll.session set generation = 4 where id = '${mine.session}'`)
+    await change(store, 'session', { id: mine.session }, { generation: 4 })
     const key = newKey()
     const replaced = [stranger, waiting, ended, mine].map((r) => r.run)
     const rows = await submit(store.db, [submission(key, mine.session, { session_version: 2, replaced })])
@@ -331,8 +333,7 @@ export const SUBMIT: readonly Guard[] = [
       await expect(submit(store.db, [taken])).rejects.toThrow(/idempotency key taken over/)
     })
     expect(await submit(store.db, [sent])).toMatchObject([{ outcome: 'created' }])
-    const [stored] = await store.admin('select status from plimsoll.idempotency where run_id = $1', [key.run])
-    expect(stored).toEqual({ status: 201 })
+    expect(await rowsWhere(store, 'idempotency', { run_id: key.run })).toMatchObject([{ status: 201 }])
     const answered = newKey()
     await insert(store, 'idempotency', { ...idempotency, key: unique('idem'), run_id: answered.run, status: 200 })
     const twice = submission(answered, unique('ses'), { status: 201, response: sent.response })
@@ -344,22 +345,20 @@ export const SUBMIT: readonly Guard[] = [
 
 // ── conversations ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-const CLOSE_SQL = 'select n, version from plimsoll.close_session($1::jsonb, $2::text[])'
-const OPEN_SQL = 'select n from plimsoll.open_session($1::jsonb, $2::text[])'
-
 /** The ordinals that were applied. */
-async function onSession(store: TestStore, text: string, row: Fields): Promise<unknown[]> {
-  const call = statement(text.includes('close') ? 'close_session' : 'open_session', text, ['rows', 'keys'])
+async function onSession(store: TestStore, verb: 'open' | 'close', row: Fields): Promise<number[]> {
   const keys = [`${String(row.tenant)}/${String(row.environment)}/${String(row.session)}`]
-  return (await store.db.call(call, { rows: JSON.stringify([row]), keys })).map((r) => r.n)
+  const sent = { sessions: JSON.stringify([row]), keys }
+  const rows = await (verb === 'open' ? store.db.call(openSession, sent) : store.db.call(closeSession, sent))
+  return rows.map((r) => r.n)
 }
 
 const refusesClosing = (name: string, sent: Fields, closed = false): Guard =>
   guard(name, async (store) => {
     const { tenant, environment, session } = await seedRun(store)
-    if (closed) await store.admin(`update plimsoll.session set closed_at = now() where id = '${session}'`)
+    if (closed) await change(store, 'session', { id: session }, { closed_at: ms(0) })
     await unchanged(store, async () => {
-      expect(await onSession(store, CLOSE_SQL, { tenant, environment, session, version: 2, ...sent })).toEqual([])
+      expect(await onSession(store, 'close', { tenant, environment, session, version: 2, ...sent })).toEqual([])
     })
   })
 
@@ -371,7 +370,7 @@ export const CLOSE: readonly Guard[] = [
   guard('a conversation is closed and its run goes on', async (store) => {
     const key = await seedRun(store)
     const row = { tenant: key.tenant, environment: key.environment, session: key.session, version: 2 }
-    expect(await onSession(store, CLOSE_SQL, row)).toEqual([1])
+    expect(await onSession(store, 'close', row)).toEqual([1])
     expect(await runOf(store, key)).toMatchObject({ status: 'running', version: VERSION, cancel_cause: null })
   }),
 ]
@@ -380,10 +379,10 @@ export const OPEN: readonly Guard[] = [
   guard('a conversation is opened once, and not over that of another', async (store) => {
     const row = { tenant: 'acme', environment: 'production', user_id: 'ann', subject: 'ann', agent: 'support' }
     const session = unique('ses')
-    expect(await onSession(store, OPEN_SQL, { ...row, session })).toEqual([1])
+    expect(await onSession(store, 'open', { ...row, session })).toEqual([1])
     await unchanged(store, async () => {
       for (const other of [{}, { user_id: 'eve' }, { environment: 'test' }])
-        expect(await onSession(store, OPEN_SQL, { ...row, session, ...other })).toEqual([])
+        expect(await onSession(store, 'open', { ...row, session, ...other })).toEqual([])
     })
   }),
 ]

@@ -4,6 +4,7 @@ import type { TestStore } from './engines.ts'
 import type { WorkerId } from '../../src/kernel/ids.ts'
 import { claimRuns, drivenRuns, reapRuns } from '../../src/journal/lease.store.ts'
 import { type Guard, guard } from './guards.ts'
+import { change } from './rows.ts'
 import { commit, EPOCH, ms, runOf, seedRun, seedWorker, transition, unique, VERSION } from './seed.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -66,9 +67,7 @@ export const CLAIM: readonly Guard[] = [
     })
     const worker = await seedWorker(store)
     expect(await claim(store, worker, agent)).toEqual([older.run, beside.run, stranger.run].sort())
-    await store.admin(
-      `update plimsoll.run set status = 'failed', end_reason = 'deadline', worker_id = null where id = '${older.run}'`,
-    )
+    await change(store, 'run', { id: older.run }, { status: 'failed', end_reason: 'deadline', worker_id: null })
     expect(await claim(store, worker, agent)).toEqual([younger.run])
   }),
   guard('more than it asked for, and the longest waiting first', async (store) => {

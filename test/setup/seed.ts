@@ -1,13 +1,15 @@
 /** Rows and payloads for tests of the store: everything has a plain default, a test names only what it is about. */
 import type { Db } from '../../src/db/port.ts'
 import { start as startStatement } from '../../src/journal/effect.sql.ts'
+import { decide as decideStatement } from '../../src/gate/confirmation.sql.ts'
 import {
   cancel as cancelStatement,
   step,
   submit as submitStatement,
   tell as tellStatement,
 } from '../../src/run/run.sql.ts'
-import { statement, type TestStore } from './engines.ts'
+import type { TestStore } from './engines.ts'
+import { insert, ms, pictureOf, rowsWhere } from './rows.ts'
 
 export interface Key {
   readonly tenant: string
@@ -16,24 +18,12 @@ export interface Key {
 }
 type Fields = Readonly<Record<string, unknown>>
 
-/** A time that many milliseconds from the database's now. */
-export const ms = (value: number) => ({ ms: value })
-const isTime = (value: unknown): value is { ms: number } =>
-  typeof value === 'object' && value !== null && 'ms' in value && typeof value.ms === 'number'
+export { insert, ms } from './rows.ts'
 
 let made = 0
 export const unique = (prefix: string): string => `${prefix}_${++made}`
 export const keyText = (key: Key): string => `${key.tenant}/${key.environment}/${key.run}`
 export const base64 = (text: string): string => Buffer.from(text).toString('base64')
-
-export async function insert(store: TestStore, table: string, row: Fields): Promise<void> {
-  const names = Object.keys(row)
-  const places = names.map((name, i) =>
-    isTime(row[name]) ? `now() + $${i + 1}::float8 * interval '1 millisecond'` : `$${i + 1}`,
-  )
-  const values = names.map((name) => (isTime(row[name]) ? row[name].ms : row[name]))
-  await store.admin(`insert into plimsoll.${table} (${names.join(', ')}) values (${places.join(', ')})`, values)
-}
 
 /** A worker with a live lease, or with one that ended `leaseMs` ago. */
 export async function seedWorker(store: TestStore, id = unique('wrk'), leaseMs = 600_000): Promise<string> {
@@ -276,18 +266,8 @@ export const decision = (key: Key, confirmation: string, over: Fields = {}) => (
   ...over,
 })
 
-interface Decided {
-  readonly n: number
-  readonly outcome: string
-  readonly status: string | null
-  readonly version: number | null
-}
-const DECIDE = statement('decide', 'select n, outcome, status, version from plimsoll.decide($1::jsonb, $2::text[])', [
-  'decisions',
-  'keys',
-])
-export const decide = async (db: Db, rows: readonly Fields[], sent: Sent = {}): Promise<Decided[]> =>
-  (await db.call(DECIDE, { decisions: JSON.stringify(rows), keys: keysOf(rows, sent) })) as unknown as Decided[]
+export const decide = (db: Db, rows: readonly Fields[], sent: Sent = {}) =>
+  db.call(decideStatement, { decisions: JSON.stringify(rows), keys: keysOf(rows, sent) })
 
 export const cancel = (db: Db, rows: readonly Fields[], sent: Sent = {}) =>
   db.call(cancelStatement, { cancels: JSON.stringify(rows), keys: keysOf(rows, sent) })
@@ -355,15 +335,10 @@ export const TENANT_TABLES = [
   'tool_calls',
 ] as const
 
-/** Every row of every tenant, as one hash per table: what a refusal must leave as it was. */
-export async function picture(store: TestStore): Promise<Record<string, unknown>> {
-  const one = (table: string) =>
-    `'${table}', (select count(*) || ' ' || md5(coalesce(string_agg(x::text, '|' order by x::text), '')) from plimsoll.${table} x)`
-  const [row] = await store.admin(`select jsonb_build_object(${TENANT_TABLES.map(one).join(', ')}) as picture`, [])
-  return row?.picture as Record<string, unknown>
-}
+/** Every row of every tenant: what a refusal must leave as it was. */
+export const picture = (store: TestStore): Promise<Record<string, unknown>> => pictureOf(store, TENANT_TABLES)
 
 export async function runOf(store: TestStore, key: Key): Promise<Record<string, unknown>> {
-  const [row] = await store.admin('select * from plimsoll.run where tenant_id = $1 and id = $2', [key.tenant, key.run])
+  const [row] = await rowsWhere(store, 'run', { tenant_id: key.tenant, id: key.run })
   return row ?? {}
 }

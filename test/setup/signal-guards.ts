@@ -2,6 +2,7 @@
 import { expect } from 'vitest'
 import type { TestStore } from './engines.ts'
 import { type Guard, guard, QUEUED, unchanged, WAITING } from './guards.ts'
+import { rowsWhere } from './rows.ts'
 import {
   base64,
   commit,
@@ -41,11 +42,13 @@ async function seedWaiting(store: TestStore, run: Fields = {}, effect: Fields = 
   return { key, signal }
 }
 const isDue = async (store: TestStore, key: Key) => {
+  const { memory } = store
+  if (memory) return Number((await runOf(store, key)).due_at) <= memory.tables.now()
   const [row] = await store.admin('select due_at <= now() as due from plimsoll.run where id = $1', [key.run])
   return row?.due
 }
 const bodyOf = async (store: TestStore, signal: string) => {
-  const [row] = await store.admin('select body_hash from plimsoll.signal where key = $1', [signal])
+  const [row] = await rowsWhere(store, 'signal', { key: signal })
   return row?.body_hash ?? null
 }
 
@@ -143,8 +146,8 @@ const sent = (key: Key & { readonly worker: string }, signal: string) => ({
   keys: [`${key.tenant}/${key.environment}/${key.run}`, `${key.tenant}/${key.environment}/signal:${signal}`],
 })
 const effectOf = async (store: TestStore, key: Key) => {
-  const [row] = await store.admin('select status, wait_signal, waits from plimsoll.effect where run_id = $1', [key.run])
-  return row
+  const [{ status, wait_signal, waits } = {}] = await rowsWhere(store, 'effect', { run_id: key.run })
+  return { status, wait_signal, waits }
 }
 
 export const WAIT: readonly Guard[] = [

@@ -1,0 +1,117 @@
+/** The queue and its leases, as `plimsoll.claim`, `driven` and `reap` keep them. */
+import { claim as claimOutbox, look } from '../../journal/outbox.sql.ts'
+import { claim, driven, enlist, forgetWorkers, reap, renew, retire } from '../../journal/lease.sql.ts'
+import type { RunRow, WorkerRow } from './rows.ts'
+import type { Tables } from './tables.ts'
+import { type Guards, isActive, on, passes, type Verbs } from './verb.ts'
+
+const DAY_MS = 86_400_000
+
+interface Claiming {
+  readonly tables: Tables
+  readonly now: number
+  readonly agents: readonly (string | null)[]
+  readonly worker: WorkerRow | undefined
+}
+
+/** The conditions under which a worker takes a run. */
+export const CLAIM: Guards<readonly [RunRow, Claiming]> = {
+  idle: (q) => q.status === 'queued' || q.status === 'waiting_confirmation',
+  due: (q, { now }) => q.due_at <= now,
+  agent: (q, { agents, now }) => agents.includes(q.agent) || q.deadline_at <= now,
+  oldest: (q, { tables }) => {
+    for (const older of tables.run.all()) if (isOlderActive(older, q)) return false
+    return true
+  },
+  lease: (_q, { worker, now }) => worker !== undefined && worker.lease_until > now,
+}
+
+const isOlderActive = (older: RunRow, q: RunRow): boolean =>
+  older.generation < q.generation &&
+  older.tenant_id === q.tenant_id &&
+  older.session_id === q.session_id &&
+  older.branch === q.branch &&
+  isActive(older.status)
+
+const isAlive = (worker: WorkerRow | undefined, now: number): boolean =>
+  worker !== undefined && worker.lease_until > now
+
+/** The conditions under which a run goes back into the queue. */
+export const REAP: Guards<readonly [RunRow, Tables]> = {
+  running: (q) => q.status === 'running',
+  dead: (q, tables) => !isAlive(tables.worker.get(q.worker_id ?? ''), tables.now()),
+}
+
+export interface QueueGuards {
+  readonly claim: typeof CLAIM
+  readonly reap: typeof REAP
+}
+
+export function addQueue(verbs: Verbs, guards: QueueGuards): void {
+  on(verbs, claim, (tables, { worker: id, agents, limit }) => {
+    const now = tables.now()
+    const claiming: Claiming = { tables, now, agents, worker: tables.worker.get(id) }
+    const due = [...tables.run.all()].filter((q) => passes(guards.claim, q, claiming))
+    return due
+      .sort((a, b) => a.due_at - b.due_at)
+      .slice(0, limit)
+      .map((q) => {
+        tables.run.change(q, {
+          status: 'running',
+          wait_reason: null,
+          worker_id: id,
+          epoch: q.epoch + 1,
+          version: q.version + 1,
+          started_at: q.started_at ?? now,
+          progress_at: now,
+        })
+        return { tenant: q.tenant_id, environment: q.environment, run: q.id, epoch: q.epoch }
+      })
+  })
+  // there are no endpoints and no sinks here, so the relay finds nothing to send
+  on(verbs, look, () => [{ served: 0 }])
+  on(verbs, claimOutbox, () => [])
+  on(verbs, reap, (tables, { limit }) => {
+    const lost = [...tables.run.all()].filter((q) => passes(guards.reap, q, tables)).slice(0, limit)
+    for (const q of lost)
+      tables.run.change(q, {
+        status: 'queued',
+        worker_id: null,
+        due_at: tables.now(),
+        version: q.version + 1,
+        attempts: q.attempts + 1,
+      })
+    return [{ taken: lost.length }]
+  })
+  on(verbs, driven, (tables, { worker }) =>
+    [...tables.run.all()]
+      .filter((r) => r.worker_id === worker && r.status === 'running')
+      .map((r) => ({
+        tenant: r.tenant_id,
+        environment: r.environment,
+        run: r.id,
+        epoch: r.epoch,
+        canceled: r.cancel_cause !== null,
+      })),
+  )
+  on(verbs, enlist, (tables, { worker, host, pid, leaseMs }) => {
+    const now = tables.now()
+    tables.worker.insert({ id: worker, host, pid, started_at: now, lease_until: now + leaseMs })
+    return []
+  })
+  on(verbs, renew, (tables, { worker, leaseMs }) => {
+    const row = tables.worker.get(worker)
+    if (!row || !isAlive(row, tables.now())) return []
+    tables.worker.change(row, { lease_until: tables.now() + leaseMs })
+    return [{ id: worker }]
+  })
+  on(verbs, retire, (tables, { worker }) => {
+    const row = tables.worker.get(worker)
+    if (row) tables.worker.remove(row)
+    return []
+  })
+  on(verbs, forgetWorkers, (tables) => {
+    for (const row of [...tables.worker.all()]) if (row.lease_until < tables.now() - DAY_MS) tables.worker.remove(row)
+    return []
+  })
+}

@@ -1,0 +1,107 @@
+/** What a seed is about: who is there, how bad the weather is, what the model is like. */
+import type { Chance } from './random.ts'
+
+/** The product's figures, but for the poll, which only costs steps. */
+export const TIMES = { heartbeatMs: 2_000, leaseMs: 8_000, pollMs: 1_500, graceMs: 4_000 } as const
+
+/** Chances of each kind of trouble, at each step of a server that could meet it. */
+export interface Weather {
+  readonly crash: number
+  readonly pause: number
+  /** Applied, and the reply is lost. */
+  readonly lostReply: number
+  /** Never applied. */
+  readonly lostRequest: number
+  readonly slowReply: number
+  /** The program itself throws. */
+  readonly throws: number
+  /** Times at which the database restarts. */
+  readonly restarts: readonly number[]
+  /** Of a request to a provider: something goes wrong with it. */
+  readonly provider: number
+  /** Of a request to the model. */
+  readonly model: number
+  /** Of a question to the authoriser. */
+  readonly authorizer: number
+}
+
+export const CALM: Weather = {
+  crash: 0,
+  pause: 0,
+  lostReply: 0,
+  lostRequest: 0,
+  slowReply: 0,
+  throws: 0,
+  restarts: [],
+  provider: 0,
+  model: 0,
+  authorizer: 0,
+}
+
+export const PLANNERS = ['legal', 'hostile', 'looping', 'obedient', 'broken'] as const
+export type Planner = (typeof PLANNERS)[number]
+export const AGENTS = ['plain', 'replacing', 'tight', 'strict'] as const
+export type AgentName = (typeof AGENTS)[number]
+export const MODES = ['keyed', 'blind', 'state', 'manual'] as const
+/** `keyed`: one effect per key, and it can be asked; `blind`: one per key, and it cannot; `state`: one per request, and it can; `manual`: neither. */
+export type Mode = (typeof MODES)[number]
+
+export interface Scenario {
+  readonly workers: number
+  readonly weather: Weather
+  /** After this time nothing goes wrong any more. */
+  readonly calmAt: number
+  readonly agent: AgentName
+  readonly planner: Planner
+  /** The kinds of providers that the model uses. */
+  readonly modes: readonly Mode[]
+  readonly messages: number
+  readonly secondTab: boolean
+  readonly reader: boolean
+  /** Chance that a model takes its time, so that pieces of its answer are stored. */
+  readonly slowModel: number
+  readonly skewedClocks: boolean
+  readonly revokes: boolean
+  readonly flips: boolean
+  readonly intruder: boolean
+  readonly changesMind: number
+}
+
+export function scenarioOf(chance: Chance): Scenario {
+  const weather = weatherOf(chance)
+  const modes = chance.yes(0.5) ? [chance.pick(MODES)] : [chance.pick(MODES), chance.pick(MODES)]
+  return {
+    workers: chance.pick([1, 1, 2, 2, 3]),
+    weather,
+    calmAt: chance.between(3_000, 14_000),
+    agent: chance.pick(['plain', 'plain', 'plain', 'tight', ...AGENTS]),
+    planner: chance.yes(0.6) ? 'legal' : chance.pick(PLANNERS),
+    modes,
+    messages: chance.pick([1, 1, 2, 3]),
+    secondTab: chance.yes(0.2),
+    reader: chance.yes(0.5),
+    slowModel: chance.pick([0, 0, 0.6]),
+    skewedClocks: chance.yes(0.2),
+    revokes: chance.yes(0.1),
+    flips: chance.yes(0.1),
+    intruder: chance.yes(0.15),
+    changesMind: chance.pick([0, 0, 0.2, 0.6]),
+  }
+}
+
+function weatherOf(chance: Chance): Weather {
+  if (chance.yes(0.1)) return CALM
+  const some = (most: number): number => (chance.yes(0.5) ? chance.fraction() * most : 0)
+  return {
+    crash: some(0.02),
+    pause: some(0.04),
+    lostReply: some(0.05),
+    lostRequest: some(0.03),
+    slowReply: some(0.1),
+    throws: chance.yes(0.1) ? 0.01 : 0,
+    restarts: chance.yes(0.2) ? [chance.between(500, 8_000)] : [],
+    provider: chance.yes(0.8) ? chance.fraction() * 0.6 : 0,
+    model: some(0.2),
+    authorizer: chance.yes(0.1) ? 0.2 : 0,
+  }
+}
