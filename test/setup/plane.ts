@@ -86,7 +86,14 @@ export interface PlaneOptions {
   readonly worker?: false | Omit<WorkerOptions, 'db' | 'driving'>
 }
 
-export async function openPlane({ db, agents, http, more, worker, developmentOrigins = [] }: PlaneOptions): Promise<Plane> {
+export async function openPlane({
+  db,
+  agents,
+  http,
+  more,
+  worker,
+  developmentOrigins = [],
+}: PlaneOptions): Promise<Plane> {
   const runtime = createRuntime({ db, agents, developmentOrigins, ...more })
   const server = await createHttpServer(runtime, { secret: SECRET, onError: (error) => console.error(error), ...http })
   const working =

@@ -24,6 +24,7 @@ export interface Submitting {
   readonly max_cost: number
   readonly max_attempts: number
   readonly deadline_ms: number
+  readonly progress_ms: number
   readonly reserved_tokens: number
   readonly reserved_cost: number
   readonly body: string
@@ -171,6 +172,7 @@ function begin(tables: Tables, { session, t, known, replace }: Beginning): void 
       message_seq: 1,
       due_at: now,
       deadline_at: now + t.deadline_ms,
+      progress_ms: t.progress_ms,
       ...{ max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, reserved_tokens, reserved_cost },
     }),
   )

@@ -1,6 +1,6 @@
 /** What people do from outside: decide, cancel, and look at what waits for them. */
 import { confirmation, decide, inbox } from '../../gate/confirmation.sql.ts'
-import { cancel } from '../../run/run.sql.ts'
+import { attend, audited, cancel } from '../../run/run.sql.ts'
 import type { ConfirmationRow, RunRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 import { batchOf, bytes, evidence, type Guards, isActive, named, on, passes, seen, type Verbs } from './verb.ts'
@@ -55,6 +55,25 @@ export interface PeopleGuards {
 }
 
 export function addPeople(verbs: Verbs, guards: PeopleGuards): void {
+  on(verbs, audited, (tables, { tenant, run, action, target, actor, outcome }, walls) => {
+    const found = [...tables.audit.all()].some(
+      (a) =>
+        seen(walls, a) &&
+        a.tenant_id === tenant &&
+        a.run_id === run &&
+        a.action === action &&
+        a.target === target &&
+        a.actor === actor &&
+        a.outcome === outcome,
+    )
+    return [{ found }]
+  })
+  on(verbs, attend, (tables, { tenant, environment, run, ms }) => {
+    const r = tables.run.get(`${tenant}/${run}`)
+    if (r?.environment !== environment || !isActive(r.status)) return [{ followed: 0 }]
+    tables.run.change(r, { followed_until: Math.max(r.followed_until ?? 0, tables.now() + ms) })
+    return [{ followed: 1 }]
+  })
   on(verbs, decide, (tables, { decisions, keys }) => {
     const known = evidence(keys)
     return batchOf<Deciding>(decisions, (t) => `${t.tenant} ${t.run}`).map(({ row: t, n }) => {

@@ -1,6 +1,6 @@
 /** The queue and its leases, as `plimsoll.claim`, `driven` and `reap` keep them. */
 import { claim as claimOutbox, look } from '../../journal/outbox.sql.ts'
-import { claim, driven, enlist, forgetWorkers, reap, renew, retire } from '../../journal/lease.sql.ts'
+import { abandon, claim, driven, enlist, forgetWorkers, reap, renew, retire } from '../../journal/lease.sql.ts'
 import type { RunRow, WorkerRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 import { type Guards, isActive, on, passes, type Verbs } from './verb.ts'
@@ -39,8 +39,15 @@ const isAlive = (worker: WorkerRow | undefined, now: number): boolean =>
 /** The conditions under which a run goes back into the queue. */
 export const REAP: Guards<readonly [RunRow, Tables]> = {
   running: (q) => q.status === 'running',
-  dead: (q, tables) => !isAlive(tables.worker.get(q.worker_id ?? ''), tables.now()),
+  lost: (q, tables) => !isAlive(tables.worker.get(q.worker_id ?? ''), tables.now()) || hangs(q, tables.now()),
 }
+
+/** A worker that lives may hang with a run (L8). */
+const hangs = (q: RunRow, now: number): boolean => (q.progress_at ?? Number.POSITIVE_INFINITY) + q.progress_ms <= now
+
+/** The conditions under which a run ends because nobody follows it any more. */
+const isLeftAlone = (q: RunRow, now: number): boolean =>
+  q.followed_until !== null && q.followed_until < now && isActive(q.status) && q.cancel_cause === null
 
 export interface QueueGuards {
   readonly claim: typeof CLAIM
@@ -82,6 +89,19 @@ export function addQueue(verbs: Verbs, guards: QueueGuards): void {
         attempts: q.attempts + 1,
       })
     return [{ taken: lost.length }]
+  })
+  on(verbs, abandon, (tables, { limit }) => {
+    const now = tables.now()
+    const alone = [...tables.run.all()].filter((q) => isLeftAlone(q, now)).slice(0, limit)
+    for (const q of alone) {
+      const rests = q.status === 'running' || q.wait_reason === 'unknown_effect'
+      tables.run.change(q, {
+        cancel_cause: 'disconnect',
+        version: q.version + 1,
+        ...(rests ? {} : { due_at: now }),
+      })
+    }
+    return [{ taken: alone.length }]
   })
   on(verbs, driven, (tables, { worker }) =>
     [...tables.run.all()]

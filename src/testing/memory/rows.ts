@@ -51,6 +51,8 @@ export interface RunRow extends Owner {
   attempts: number
   due_at: number
   progress_at: number | null
+  progress_ms: number
+  followed_until: number | null
   deadline_at: number
   max_steps: number
   max_tool_calls: number
@@ -255,6 +257,7 @@ export const DEFAULTS: { readonly [T in TableName]: Partial<Rows[T]> } = {
     epoch: 0,
     attempts: 0,
     progress_at: null,
+    followed_until: null,
     used_tool_calls: 0,
     used_tokens: 0,
     used_cost: 0,

@@ -9,6 +9,7 @@ import type { Runtime } from '../../runtime.ts'
 import type { Table } from '../memory/tables.ts'
 import { MODES } from './scenario.ts'
 import { call, redeploy } from './servers.ts'
+import { PLANTED, unavailable } from './trouble.ts'
 import type { World } from './world.ts'
 
 const person = (kind: Actor['kind'], user: string, tenant = 'acme'): Actor =>
@@ -72,7 +73,13 @@ async function ask<T>(world: World, work: (runtime: Runtime) => Promise<T>): Pro
   try {
     return { value: await call(world, work) }
   } catch (error) {
-    const fault = Fault.is(error) ? error : new Fault('internal', error instanceof Error ? error.message : 'no error')
+    // the program failed beside a commit that may have been made: to the person, the answer is lost
+    const isPlanted = error instanceof Error && error.message === PLANTED
+    const fault = Fault.is(error)
+      ? error
+      : isPlanted
+        ? unavailable()
+        : new Fault('internal', error instanceof Error ? error.message : 'no error')
     if (!ANSWERS.has(fault.code)) world.broken('no program error', `a person got ${fault.code} ${fault.message}`)
     return { code: fault.code, fault }
   }
