@@ -56,13 +56,16 @@ alter table plimsoll.artifact set unlogged;
 alter table plimsoll.artifact set logged;
 
 -- the wall: the app role alone, under its tenant; the transitions have no business here
-alter table plimsoll.artifact enable row level security;
-alter table plimsoll.artifact force row level security;
-create policy tenant on plimsoll.artifact for all to plimsoll_app
-  using (tenant_id = nullif(current_setting('app.tenant', true), '')
-    and environment = nullif(current_setting('app.environment', true), ''))
-  with check (tenant_id = nullif(current_setting('app.tenant', true), '')
-    and environment = nullif(current_setting('app.environment', true), ''));
+do $wall$
+begin
+  alter table plimsoll.artifact enable row level security;
+  alter table plimsoll.artifact force row level security;
+  create policy tenant on plimsoll.artifact for all to plimsoll_app
+    using (tenant_id = nullif(current_setting('app.tenant', true), '')
+      and environment = nullif(current_setting('app.environment', true), ''))
+    with check (tenant_id = nullif(current_setting('app.tenant', true), '')
+      and environment = nullif(current_setting('app.environment', true), ''));
+end $wall$;
 
 grant select, insert on plimsoll.artifact to plimsoll_app;
 grant update (about, removed_at) on plimsoll.artifact to plimsoll_app;

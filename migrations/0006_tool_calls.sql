@@ -21,11 +21,14 @@ truncate plimsoll.tool_calls;
 alter table plimsoll.tool_calls set unlogged;
 alter table plimsoll.tool_calls set logged;
 
-alter table plimsoll.tool_calls enable row level security;
-alter table plimsoll.tool_calls force row level security;
-create policy tenant on plimsoll.tool_calls for all to plimsoll_app
-  using (tenant_id = nullif(current_setting('app.tenant', true), '') and environment = nullif(current_setting('app.environment', true), ''))
-  with check (tenant_id = nullif(current_setting('app.tenant', true), '') and environment = nullif(current_setting('app.environment', true), ''));
+do $wall$
+begin
+  alter table plimsoll.tool_calls enable row level security;
+  alter table plimsoll.tool_calls force row level security;
+  create policy tenant on plimsoll.tool_calls for all to plimsoll_app
+    using (tenant_id = nullif(current_setting('app.tenant', true), '') and environment = nullif(current_setting('app.environment', true), ''))
+    with check (tenant_id = nullif(current_setting('app.tenant', true), '') and environment = nullif(current_setting('app.environment', true), ''));
+end $wall$;
 
 grant select, insert, update (starts) on plimsoll.tool_calls to plimsoll_app;
 reset role;

@@ -1,5 +1,5 @@
 /** The probes are worth something only if they notice: every planted fault in a guard of the store must fail one. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
@@ -9,7 +9,11 @@ import { MUTATIONS, type Mutation, PROBES } from '../setup/mutations.ts'
 
 const migration = (name: string) =>
   readFileSync(fileURLToPath(new URL(`../../migrations/${name}.sql`, import.meta.url)), 'utf8')
-const SQL = ['0002_transitions', '0004_webhook', '0005_retention'].map(migration).join('')
+const SQL = readdirSync(fileURLToPath(new URL('../../migrations', import.meta.url)))
+  .filter((name) => name !== '0001_runs.sql')
+  .sort()
+  .map((name) => migration(name.replace('.sql', '')))
+  .join('')
 const RUNS = migration('0001_runs')
 
 /** The blocks that build the wall, after the wall is taken down. */

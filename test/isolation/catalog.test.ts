@@ -42,7 +42,7 @@ const APP_WRITES = [
 
 /** Lease columns: what the functions that cross tenants can read of a run. */
 const CLAIM_READS =
-  'agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id'
+  'agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id'
 
 const RIGHTS = `
   select c.relname || ' ' || lower(p.privilege_type) as right from pg_class c, aclexplode(c.relacl) p
@@ -136,7 +136,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     expect(reads).toEqual([`run select (${CLAIM_READS})`, 'worker select'])
     const writes = await rightsOf('plimsoll_claim', ['SELECT'])
     expect(writes).toEqual([
-      'run update (attempts, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id)',
+      'run update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id)',
     ])
   })
 
@@ -220,6 +220,8 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       callers: 'plimsoll_app',
     })
     expect(functions).toEqual([
+      row('abandon', 'claim'),
+      row('attend', 'step'),
       row('cancel', 'step'),
       row('claim', 'claim'),
       row('close_session', 'step'),

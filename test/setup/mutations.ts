@@ -9,6 +9,7 @@ import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, 
 import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
 import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
 import { SWEEP } from './retention-guards.ts'
+import { ABANDON, ATTEND } from './attention-guards.ts'
 import { TELL, WAIT } from './signal-guards.ts'
 import { WALL } from './wall-guards.ts'
 
@@ -26,6 +27,8 @@ export interface Mutation {
 export const PROBES = {
   step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL, ...WAIT],
   tell: TELL,
+  attend: ATTEND,
+  abandon: ABANDON,
   start: [...START_LEASE, ...START_CONSENT],
   decide: DECIDE,
   cancel: CANCEL,
@@ -48,6 +51,8 @@ const of =
 
 const step = of('step')
 const tell = of('tell')
+const attend = of('attend')
+const abandon = of('abandon')
 const start = of('start')
 const decide = of('decide')
 const cancel = of('cancel')
@@ -68,6 +73,23 @@ const listOfRows = `wall := set_config('app.batch', (select '|' || string_agg(co
   from jsonb_array_elements(p) x), true);`
 
 export const MUTATIONS: readonly Mutation[] = [
+  attend(
+    'forgets who follows longer',
+    "greatest(r.followed_until, now() + p_ms * interval '1 millisecond')",
+    "now() + p_ms * interval '1 millisecond'",
+  ),
+  attend('follows what has ended', "and r.status in ('queued', 'running', 'waiting_confirmation')"),
+  abandon('takes those that are followed', 'q.followed_until < now() and', 'q.followed_until is not null and', {
+    held: 'policies',
+  }),
+  abandon('takes those that have ended', "and q.status in ('queued', 'running', 'waiting_confirmation')", '', {
+    held: 'policies',
+  }),
+  abandon('takes those that were canceled', 'and q.cancel_cause is null'),
+  abandon('wakes what waits for an operator', "or r.wait_reason = 'unknown_effect'"),
+  abandon('wakes nobody', 'then r.due_at else now() end', 'then r.due_at else r.due_at end'),
+  abandon('takes more than asked for', 'limit p_limit'),
+  abandon('does not tell a worker', 'version = r.version + 1', 'version = r.version'),
   step('lets a settled call wait', "and e.status in ('intended', 'started', 'waiting')"),
   step(
     'lets a call of another step wait',
@@ -388,8 +410,8 @@ export const MUTATIONS: readonly Mutation[] = [
   wall('opens the list of the batch', 'using (%s) with check (%s)$p$', 'using (true) with check (true)$p$'),
   wall(
     'lists runs without their tenant',
-    "'|' || tenant_id || '/' || environment || '/' || %I || '|'",
-    "'/' || environment || '/' || %I || '|'",
+    "'|' || tenant_id || '/' || environment || '/' || %s || '|'",
+    "'/' || environment || '/' || %s || '|'",
   ),
   wall('leaves a table out', "('run', 'id'), ", ''),
 

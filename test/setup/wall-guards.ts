@@ -51,6 +51,7 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await store.admin('delete from plimsoll.retention where tenant_id = $1 and environment = $2', [tenant, environment])
     await insert(store, 'retention', kept)
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
+    await insert(store, 'signal', { ...place, key: unique('signal') })
     await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
