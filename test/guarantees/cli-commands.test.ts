@@ -185,6 +185,12 @@ describe('commands', { timeout: SLOW }, () => {
     const empty = mkdtempSync(join(home, 'empty-'))
     const { exit, stdout } = await plimsoll(['doctor', '--json', '--data', join(empty, 'data')], place)
     expect({ exit, report: JSON.parse(stdout) }).toMatchObject({ exit: 0, report: { ok: true } })
-    expect(JSON.parse(stdout).findings.map((f: Body) => f.check)).toEqual(['node', 'store', 'durability', 'lease'])
+    expect(JSON.parse(stdout).findings.map((f: Body) => f.check)).toEqual([
+      'node',
+      'store',
+      'durability',
+      'lease',
+      'child processes',
+    ])
   })
 })

@@ -115,7 +115,7 @@ function graphOf(entry: string, seen = new Set<string>()): Set<string> {
 /** What a run is made of; nothing of it may be replaced but seams. */
 const SHIPPED = ['run', 'gate', 'tool', 'journal', 'stream', 'model', 'context', 'session']
 /** Seen from outside only: doors, adapters of providers and of definitions. */
-const ELSEWHERE = /(openai|aisdk|yaml|mcp|redis)[\w-]*(\.shell)?\.ts$/
+const ELSEWHERE = /(openai|aisdk|yaml|mcp|redis|objects|oauth)[\w-]*(\.shell)?\.ts$/
 
 describe('what is simulated', () => {
   const graph = [...graphOf(join(ROOT, 'src/eval/simulate.ts'))].map((file) => relative(ROOT, file))
