@@ -265,6 +265,7 @@ create table plimsoll.confirmation (
   primary key (tenant_id, id),
   unique (tenant_id, run_id, step, position, nonce)
 );
+create index confirmation_resource on plimsoll.confirmation (tenant_id, resource) where status = 'pending';
 create index confirmation_open on plimsoll.confirmation (tenant_id, id) where status = 'pending';
 
 create table plimsoll.ledger (

@@ -22,6 +22,7 @@ export function card(c: Body, now: number): string[] {
     rule('exactly this will be sent'),
     ...Object.entries(params).map(([name, value]) => `  ${visible(name).padEnd(14)}${visible(JSON.stringify(value))}`),
     ...(states.length > 0 ? [rule('what changes'), ...states] : []),
+    ...(Number(c['other_plans']) > 0 ? [`Other open plans on this resource: ${Number(c['other_plans'])}.`] : []),
     ...(c['repeats'] === null ? [] : ['An equal action was done, or may have been, in this conversation before.']),
     rule(''),
     `tool ${text('tool')}@${text('tool_version')}, run ${text('run_id')}, fingerprint ${hash.slice(0, 4)}·${hash.slice(4, 8)}, single use`,

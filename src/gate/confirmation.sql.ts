@@ -42,14 +42,17 @@ export interface ConfirmationRow {
   readonly decidedBy: string | null
   readonly createdAt: number
   readonly expiresAt: number
+  readonly others: number
 }
 export const confirmation: Statement<ConfirmationParams, ConfirmationRow> = {
-  name: 'confirmation_confirmation_c3c47696',
+  name: 'confirmation_confirmation_e9966519',
   text: `select c.id, c.run_id as run, c.session_id as session, c.user_id as "user", c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
   case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status",
   c.params_hash as "paramsHash", c.resource, c.resource_version as "resourceVersion", c.plan, c.confirmers,
   c.decided_by as "decidedBy", (extract(epoch from c.created_at) * 1000)::int8 as "createdAt",
-  (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt"
+  (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt",
+  (select count(*)::int from plimsoll.confirmation o where o.tenant_id = c.tenant_id and o.environment = c.environment
+    and o.resource = c.resource and o.status = 'pending' and o.expires_at > now() and o.id <> c.id) as "others"
 from plimsoll.confirmation c where c.tenant_id = $1::text and c.id = $2::text`,
   params: ['tenant', 'confirmation'],
 }
@@ -81,17 +84,20 @@ export interface InboxRow {
   readonly decidedBy: string | null
   readonly createdAt: number
   readonly expiresAt: number
+  readonly others: number
 }
 /**
  * open confirmations that this user may decide, oldest first; `after` is the id of the last one seen, '' filters nothing
  */
 export const inbox: Statement<InboxParams, InboxRow> = {
-  name: 'confirmation_inbox_f33ae1ce',
+  name: 'confirmation_inbox_4103b189',
   text: `select c.id, c.run_id as run, c.session_id as session, c.user_id as "user", c.step, c.position, c.tool, c.tool_version as "toolVersion", c.level, c.version,
   case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status",
   c.params_hash as "paramsHash", c.resource, c.resource_version as "resourceVersion", c.plan, c.confirmers,
   c.decided_by as "decidedBy", (extract(epoch from c.created_at) * 1000)::int8 as "createdAt",
-  (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt"
+  (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt",
+  (select count(*)::int from plimsoll.confirmation o where o.tenant_id = c.tenant_id and o.environment = c.environment
+    and o.resource = c.resource and o.status = 'pending' and o.expires_at > now() and o.id <> c.id) as "others"
 from plimsoll.confirmation c
 where c.tenant_id = $1::text and c.status = 'pending' and c.expires_at > now()
   and ($2::text = '' or $2::text = any (c.confirmers))

@@ -23,6 +23,8 @@ export interface ConfirmationView {
   readonly after: Json
   readonly resource: string | null
   readonly resourceVersion: string | null
+  /** Other open plans on this resource, by whomever: of them all one can be carried out as it was shown (J12). */
+  readonly others: number
   /** The key of an earlier effect with equal tool and arguments, if there is one (J10). */
   readonly repeats: string | null
   readonly confirmers: readonly string[]

@@ -116,6 +116,7 @@ const confirmation = z.strictObject({
   resource: maybe(z.string()),
   resource_version: maybe(z.string()),
   repeats: maybe(z.string()).describe('The key of an earlier effect with the same arguments'),
+  other_plans: z.int().describe('Other open confirmations on the same resource'),
   confirmers: z.array(z.string()),
   decided_by: maybe(z.string()),
   created_at: time,

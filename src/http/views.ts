@@ -207,6 +207,7 @@ export const confirmation = (c: ConfirmationView) => ({
   resource: c.resource,
   resource_version: c.resourceVersion,
   repeats: c.repeats,
+  other_plans: c.others,
   confirmers: c.confirmers,
   decided_by: c.decidedBy,
   created_at: time(c.createdAt),

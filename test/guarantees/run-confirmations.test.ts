@@ -273,6 +273,9 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     const [one, two] = [await stage.say('one'), await stage.say('two')]
     const [first] = await one.asked(1)
     const [second] = await two.asked(1)
+    // whoever decides sees that somebody else is about to do something here
+    const seen = await stage.runtime.reads.confirmation(person(), first!.id)
+    expect([seen.others, second!.others]).toEqual([1, 1])
     await one.decide(first!, true)
     expect(await one.rest()).toMatchObject({ end: 'completed' })
     await expect(two.decide(second!, true)).rejects.toMatchObject({ code: 'stale_plan' })

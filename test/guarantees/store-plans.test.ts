@@ -44,9 +44,9 @@ describe.each(ENGINES)('plans on %s', (engine) => {
     )
     await store.admin(
       `insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, agent, release, status, worker_id,
-         due_at, deadline_at, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts)
+         due_at, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts)
        select 'acme', 'other' || s, 'production', 'other' || s, 1, 'ann', 'ann', 'support', 'r1', x.status,
-         case when x.status = 'running' then '${worker}' end, now(), now() + interval '1 hour', 8, 8, 8, 8, 8
+         case when x.status = 'running' then '${worker}' end, now(), now() + interval '1 hour', 60000, 8, 8, 8, 8, 8
        from generate_series(1, ${OTHERS}) s, lateral (select case s % 2 when 0 then 'running' else 'queued' end as status) x`,
     )
     await store.admin(

@@ -9,6 +9,7 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url))
 /** Each crosses tenants by nature, and touches rules, lease columns, places of events, workers or look-ups only. */
 const CROSSING = [
   'db/ready.sql appliedMigrations',
+  'journal/lease.sql abandon',
   'journal/lease.sql claim',
   'journal/lease.sql driven',
   'journal/lease.sql enlist',
@@ -23,10 +24,19 @@ const CROSSING = [
 ]
 
 /** Of the roles that cross tenants. */
-const CROSSING_FUNCTIONS = ['claim', 'driven', 'outbox_claim', 'outbox_look', 'reap', 'retention_due', 'sweep']
+const CROSSING_FUNCTIONS = [
+  'abandon',
+  'claim',
+  'driven',
+  'outbox_claim',
+  'outbox_look',
+  'reap',
+  'retention_due',
+  'sweep',
+]
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
-const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep)\(/
+const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend)\(/
 
 interface Block {
   readonly id: string

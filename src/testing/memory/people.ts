@@ -99,7 +99,7 @@ export function addPeople(verbs: Verbs, guards: PeopleGuards): void {
   })
   on(verbs, confirmation, (tables, { tenant, confirmation: id }, walls) => {
     const c = tables.confirmation.get(`${tenant}/${id}`)
-    return c && seen(walls, c) ? [cardOf(c, tables.now())] : []
+    return c && seen(walls, c) ? [cardOf(tables, c)] : []
   })
   on(verbs, inbox, (tables, { user, run, after, limit }, walls) => {
     const now = tables.now()
@@ -108,7 +108,7 @@ export function addPeople(verbs: Verbs, guards: PeopleGuards): void {
       .filter((c) => (user === '' || c.confirmers.includes(user)) && (run === '' || c.run_id === run))
       .sort((a, b) => (a.id < b.id ? -1 : 1))
       .slice(0, limit)
-      .map((c) => cardOf(c, now))
+      .map((c) => cardOf(tables, c))
   })
 }
 
@@ -162,7 +162,20 @@ function whyNot(c: ConfirmationRow, t: Deciding, now: number): string {
   return c.params_hash === t.params_hash ? 'run_closed' : 'hash'
 }
 
-const cardOf = (c: ConfirmationRow, now: number) => ({
+const isOpen = (c: ConfirmationRow, now: number): boolean => c.status === 'pending' && c.expires_at > now
+
+const othersOf = (tables: Tables, c: ConfirmationRow): number =>
+  [...tables.confirmation.all()].filter(
+    (o) =>
+      o.id !== c.id &&
+      o.tenant_id === c.tenant_id &&
+      o.environment === c.environment &&
+      o.resource !== null &&
+      o.resource === c.resource &&
+      isOpen(o, tables.now()),
+  ).length
+
+const cardOf = (tables: Tables, c: ConfirmationRow) => ({
   id: c.id,
   run: c.run_id,
   session: c.session_id,
@@ -173,7 +186,7 @@ const cardOf = (c: ConfirmationRow, now: number) => ({
   toolVersion: c.tool_version,
   level: c.level,
   version: c.version,
-  status: c.status === 'pending' && c.expires_at <= now ? 'expired' : c.status,
+  status: c.status === 'pending' && !isOpen(c, tables.now()) ? 'expired' : c.status,
   paramsHash: c.params_hash,
   resource: c.resource,
   resourceVersion: c.resource_version,
@@ -182,4 +195,5 @@ const cardOf = (c: ConfirmationRow, now: number) => ({
   decidedBy: c.decided_by,
   createdAt: Math.floor(c.created_at),
   expiresAt: Math.floor(c.expires_at),
+  others: othersOf(tables, c),
 })
