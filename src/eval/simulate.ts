@@ -7,7 +7,8 @@
  */
 import { parseArgs } from 'node:util'
 import { EXIT } from '../kernel/fault.ts'
-import { BUGS, type Bug } from '../testing/simulation/bugs.ts'
+import { BUGS } from '../testing/simulation/bugs.ts'
+import type { Bug } from '../testing/simulation/world.ts'
 import { type Played, type Theatre, theatre } from '../testing/simulation/play.ts'
 
 /** A planted fault must be found within so many stories. */

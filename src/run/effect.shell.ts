@@ -70,7 +70,7 @@ interface Starting extends Prepared {
 }
 
 async function startIn(parts: ActParts, work: Work, call: Call, how: Starting): Promise<Acted> {
-  const { again, contract } = how
+  const { again } = how
   const asked = parts.clock.monotonic()
   const started = await start(parts, work, call, again)
   if (started.outcome === 'lease_lost') throw new Fault('lease_lost')

@@ -50,7 +50,8 @@ function orAbort(iterator: AsyncIterator<unknown>, signal: AbortSignal): Promise
       },
       (error: unknown) => {
         left()
-        reject(error)
+        // whatever the source threw is passed on as it is
+        reject(error as Error)
       },
     )
   })

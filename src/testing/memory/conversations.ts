@@ -45,7 +45,7 @@ interface Opening {
   readonly agent: string
 }
 
-interface Closing {
+export interface Closing {
   readonly tenant: string
   readonly environment: string
   readonly session: string

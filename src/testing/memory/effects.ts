@@ -19,7 +19,7 @@ export interface Starting {
   readonly event: string
 }
 
-interface Started {
+export interface Started {
   readonly run: RunRow
   readonly sent: Starting
   readonly worker: string

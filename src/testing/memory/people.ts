@@ -5,7 +5,7 @@ import type { ConfirmationRow, RunRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 import { batchOf, bytes, evidence, type Guards, isActive, named, on, passes, seen, type Verbs } from './verb.ts'
 
-interface Deciding {
+export interface Deciding {
   readonly tenant: string
   readonly environment: string
   readonly run: string
@@ -34,7 +34,7 @@ export const DECIDE: Guards<readonly [ConfirmationRow, RunRow, Deciding, number]
   deadline: (_c, r, _t, now) => r.deadline_at > now,
 }
 
-interface Canceling {
+export interface Canceling {
   readonly tenant: string
   readonly environment: string
   readonly run: string

@@ -7,7 +7,7 @@ import { type Guards, isActive, on, passes, type Verbs } from './verb.ts'
 
 const DAY_MS = 86_400_000
 
-interface Claiming {
+export interface Claiming {
   readonly tables: Tables
   readonly now: number
   readonly agents: readonly (string | null)[]

@@ -4,7 +4,7 @@ import type { RunRow, SignalRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 import { batchOf, evidence, type Guards, isActive, named, on, passes, type Verbs } from './verb.ts'
 
-interface Telling {
+export interface Telling {
   readonly tenant: string
   readonly environment: string
   readonly signal: string

@@ -12,7 +12,7 @@ export const SHOWN: Guards<readonly [DeltaRow, RunRow]> = {
   cancel: (_d, r) => r.cancel_cause === null,
 }
 
-interface Speaking {
+export interface Speaking {
   readonly epoch: number
   readonly generation: number
   readonly step: number

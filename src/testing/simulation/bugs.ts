@@ -20,18 +20,7 @@ import { type AllGuards, GUARDS } from '../memory/store.ts'
 import type { Tables } from '../memory/tables.ts'
 import type { Verb, Verbs } from '../memory/verb.ts'
 import type { Mode } from './scenario.ts'
-import type { World } from './world.ts'
-
-export interface Bug {
-  readonly name: string
-  readonly guards?: AllGuards
-  readonly verbs?: (verbs: Verbs) => void
-  readonly contract?: (contract: Contract, world: World) => Contract
-  readonly clock?: (clock: Clock) => Clock
-  readonly db?: (db: Db, world: World) => Db
-  /** The authoriser says yes to everything. */
-  readonly permits?: true
-}
+import type { Bug, World } from './world.ts'
 
 // ── ways to plant ───────────────────────────────────────────────────────────────────────────────────────────────────
 

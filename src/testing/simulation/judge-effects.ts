@@ -1,6 +1,5 @@
 /** What must hold when an effect moves: it starts once it may, and its outcome is kept. */
 import type { EffectRow, RunRow } from '../memory/rows.ts'
-import type { SeenRun } from './judge.ts'
 import { TIMES } from './scenario.ts'
 import { TOOL_MS } from './provider.ts'
 import type { World } from './world.ts'
@@ -10,6 +9,13 @@ export interface SeenEffect {
   readonly attempt: number
   readonly outcome: string | null
   readonly hash: string
+}
+
+export interface SeenRun {
+  row: RunRow
+  movedAt: number
+  readonly effects: Map<string, SeenEffect>
+  readonly asked: Map<string, string>
 }
 
 interface Moving {

@@ -3,27 +3,9 @@
  * and believes neither the guards of the store nor the program.
  */
 import type { ConfirmationRow, RunRow } from '../memory/rows.ts'
-import { judgeEffects, type SeenEffect } from './judge-effects.ts'
-import type { Happened, Order } from './provider.ts'
+import { judgeEffects, type SeenRun } from './judge-effects.ts'
 import type { Process } from './scheduler.ts'
-import type { World } from './world.ts'
-
-export interface Judge {
-  /** A statement has been applied. */
-  after(verb: string, params: unknown): void
-  leaves(order: Order, by: Process): void
-  happened(line: Happened): void
-  /** A person was shown this card and the store has taken the yes. */
-  consented(confirmation: string, params: string): void
-  lastMoved(run: string): number
-}
-
-export interface SeenRun {
-  row: RunRow
-  movedAt: number
-  readonly effects: Map<string, SeenEffect>
-  readonly asked: Map<string, string>
-}
+import type { Judge, Order, World } from './world.ts'
 
 const FINAL = ['succeeded', 'failed', 'canceled']
 /** Where a status may lead to in one statement; a mark or a decision may leave it as it is. */

@@ -1,6 +1,6 @@
 /** One seed, from the first message to the last check. */
 import { GUARDS, memoryStore, memoryVerbs } from '../memory/store.ts'
-import { type Bug, withBug } from './bugs.ts'
+import { withBug } from './bugs.ts'
 import { type Agents, agentsOn, type Stage } from './agents.ts'
 import { judgeEnd } from './end.ts'
 import { judgeOf } from './judge.ts'
@@ -10,9 +10,9 @@ import { chanceOf } from './random.ts'
 import { readerOf } from './reader.ts'
 import { scenarioOf, TIMES } from './scenario.ts'
 import { type Process, scheduler } from './scheduler.ts'
-import { boot } from './servers.ts'
+import { boot, crash } from './servers.ts'
 import { traceOf } from './trace.ts'
-import type { Violation, World } from './world.ts'
+import type { Bug, Violation, World } from './world.ts'
 
 export interface Played {
   readonly seed: number
@@ -75,6 +75,7 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
     tables: store.tables,
     scenario,
     servers: [],
+    crash: (process) => crash(world, process),
     outside,
     bug,
     get agents() {

@@ -6,32 +6,7 @@ import { toolError } from '../../tool/toolerror.ts'
 import type { ProbeOutcome } from '../../tool/contract.ts'
 import type { Mode } from './scenario.ts'
 import type { Process } from './scheduler.ts'
-import type { World } from './world.ts'
-
-export interface Order {
-  readonly mode: Mode
-  readonly tool: string
-  readonly key: string
-  /** The logical call: `run/step/position`. */
-  readonly place: string
-  readonly item: string
-  readonly units: number
-}
-
-export interface Happened extends Order {
-  readonly at: number
-}
-
-export interface Provider {
-  readonly log: readonly Happened[]
-  /** Resolves with the reply, rejects with a failure, or does neither. */
-  order(order: Order): Promise<unknown>
-  probe(mode: Mode, key: string): Promise<ProbeOutcome>
-  /** Effects of one logical call, as the log counts them. */
-  count(place: string): number
-  /** Whether a request for this call is still on its way. */
-  isPending(place: string): boolean
-}
+import type { Happened, Order, Provider, World } from './world.ts'
 
 /** The contracts promise to have acted by then. */
 export const TOOL_MS = 3_000

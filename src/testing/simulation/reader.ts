@@ -6,8 +6,7 @@ import type { RunId } from '../../kernel/ids.ts'
 import { Fault } from '../../kernel/fault.ts'
 import type { StreamItem } from '../../stream/follow.shell.ts'
 import { ANN, type Known } from './people.ts'
-import type { Server } from './servers.ts'
-import type { World } from './world.ts'
+import type { Server, World } from './world.ts'
 
 export interface Reader {
   /** The run that is watched, once there is one, and the last event that came. */

@@ -9,15 +9,7 @@ import { TIMES } from './scenario.ts'
 import type { Process } from './scheduler.ts'
 import { clockOf, idsOf, randomOf, type Skew } from './seams.ts'
 import { faultHook, PLANTED } from './trouble.ts'
-import type { World } from './world.ts'
-
-export interface Server {
-  readonly process: Process
-  readonly runtime: Runtime
-  readonly skew: Skew
-  worker: Worker | null
-  isStopping: boolean
-}
+import type { Server, World } from './world.ts'
 
 export function boot(world: World): void {
   const { sched, chance } = world

@@ -3,7 +3,6 @@ import { Fault } from '../../kernel/fault.ts'
 import type { FaultHook } from '../../kernel/faultpoint.ts'
 import { TIMES } from './scenario.ts'
 import type { Process } from './scheduler.ts'
-import { crash } from './servers.ts'
 import { isServer, type World } from './world.ts'
 
 /** A failure of the program that the seed has planted; any other is a finding. */
@@ -28,7 +27,7 @@ export async function danger(world: World, process: Process, place: string): Pro
   const { crash: crashes, pause } = scenario.weather
   const lot = chance.fraction() / (DELICATE.has(place) ? MORE : 1)
   if (lot < crashes) {
-    crash(world, process)
+    world.crash(process)
     await new Promise<never>(() => {})
   }
   if (lot < crashes + pause) {

@@ -1,20 +1,77 @@
 /** Everything that is there while one seed is played. */
+import type { Db } from '../../db/port.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Agent } from '../../run/agent.ts'
+import type { Worker } from '../../run/worker.shell.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { Contract, ProbeOutcome } from '../../tool/contract.ts'
+import type { AllGuards, MemoryStore } from '../memory/store.ts'
 import type { Tables } from '../memory/tables.ts'
-import type { MemoryStore } from '../memory/store.ts'
-import type { Bug } from './bugs.ts'
-import type { Judge } from './judge.ts'
-import type { Provider } from './provider.ts'
+import type { Verbs } from '../memory/verb.ts'
 import type { Chance } from './random.ts'
-import type { Scenario } from './scenario.ts'
+import type { Mode, Scenario } from './scenario.ts'
 import type { Process, Scheduler } from './scheduler.ts'
-import type { Server } from './servers.ts'
+import type { Skew } from './seams.ts'
 import type { Trace } from './trace.ts'
 
 export interface Violation {
   readonly invariant: string
   readonly detail: string
   readonly at: number
+}
+
+export interface Order {
+  readonly mode: Mode
+  readonly tool: string
+  readonly key: string
+  /** The logical call: `run/step/position`. */
+  readonly place: string
+  readonly item: string
+  readonly units: number
+}
+
+export interface Happened extends Order {
+  readonly at: number
+}
+
+export interface Provider {
+  readonly log: readonly Happened[]
+  /** Resolves with the reply, rejects with a failure, or does neither. */
+  order(order: Order): Promise<unknown>
+  probe(mode: Mode, key: string): Promise<ProbeOutcome>
+  /** Effects of one logical call, as the log counts them. */
+  count(place: string): number
+  /** Whether a request for this call is still on its way. */
+  isPending(place: string): boolean
+}
+
+export interface Server {
+  readonly process: Process
+  readonly runtime: Runtime
+  readonly skew: Skew
+  worker: Worker | null
+  isStopping: boolean
+}
+
+export interface Judge {
+  /** A statement has been applied. */
+  after(verb: string, params: unknown): void
+  leaves(order: Order, by: Process): void
+  happened(line: Happened): void
+  /** A person was shown this card and the store has taken the yes. */
+  consented(confirmation: string, params: string): void
+  lastMoved(run: string): number
+}
+
+export interface Bug {
+  readonly name: string
+  readonly guards?: AllGuards
+  readonly verbs?: (verbs: Verbs) => void
+  readonly contract?: (contract: Contract, world: World) => Contract
+  readonly clock?: (clock: Clock) => Clock
+  readonly db?: (db: Db, world: World) => Db
+  /** The authoriser says yes to everything. */
+  readonly permits?: true
 }
 
 export interface World {
@@ -48,6 +105,8 @@ export interface World {
   readonly said: Map<number, string>
   /** Counts ids, attempts and items. */
   readonly next: () => number
+  /** A server dies, with everything that it has under way. */
+  crash(process: Process): void
   /** Notes a broken promise; the play ends with it. Ids and codes only. */
   broken(invariant: string, detail: string): void
 }
