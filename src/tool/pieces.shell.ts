@@ -37,24 +37,16 @@ export async function* iterated(source: Raw['source'], signal: AbortSignal): Asy
   }
 }
 
+/** Whatever the source throws is passed on as it is. */
 function orAbort(iterator: AsyncIterator<unknown>, signal: AbortSignal): Promise<IteratorResult<unknown>> {
-  return new Promise((resolve, reject) => {
+  let left = (): void => {}
+  const aborted = new Promise<never>((_, reject) => {
     const stop = (): void => reject(signal.reason as Error)
-    if (signal.aborted) return stop()
+    if (signal.aborted) stop()
     signal.addEventListener('abort', stop)
-    const left = (): void => signal.removeEventListener('abort', stop)
-    Promise.resolve(iterator.next()).then(
-      (next) => {
-        left()
-        resolve(next)
-      },
-      (error: unknown) => {
-        left()
-        // whatever the source threw is passed on as it is
-        reject(error as Error)
-      },
-    )
+    left = () => signal.removeEventListener('abort', stop)
   })
+  return Promise.race([aborted, iterator.next()]).finally(left)
 }
 
 export interface Peeked {

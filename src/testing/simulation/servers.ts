@@ -1,7 +1,6 @@
 /** The processes of the product: each has its own runtime and worker on the common store, may die and is started again. */
 import { Fault, isUnreachable } from '../../kernel/fault.ts'
 import type { Authorize } from '../../run/acting.ts'
-import type { Worker } from '../../run/worker.shell.ts'
 import { createRuntime, type Runtime } from '../../runtime.ts'
 import { dbOf } from './db.ts'
 import { TOOL_MS } from './provider.ts'
