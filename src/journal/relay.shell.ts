@@ -81,11 +81,15 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
     }
   }
 
-  async function rest(): Promise<void> {
-    const woken = new AbortController()
-    wake = () => woken.abort()
-    await clock.sleep(everyMs, AbortSignal.any([woken.signal, stopping.signal])).catch(() => {})
-  }
+  /** Until somebody wakes it, or the time is over. */
+  const rest = (): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = clock.after(everyMs, () => wake())
+      wake = () => {
+        cancel()
+        resolve()
+      }
+    })
 
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -98,6 +102,7 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
   return {
     async stop() {
       stopping.abort(new Fault('worker_stopping'))
+      wake()
       await looping
       const cancel = clock.after(GRACE_MS, () => left.abort(new Fault('worker_stopping')))
       await Promise.allSettled(under.values())

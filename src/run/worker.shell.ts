@@ -122,19 +122,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 
   /** Rejects when the database is silent for as long as the lease lasts, in which others may take the runs. */
-  async function renewed(): Promise<boolean> {
-    const answered = new AbortController()
-    const silence = clock.sleep(Math.max(0, leaseUntil - clock.monotonic()), answered.signal)
-    try {
-      return await Promise.race([
-        renewLease(db, worker, leaseMs),
-        silence.then(() => Promise.reject(new Fault('store_unavailable'))),
-      ])
-    } finally {
-      answered.abort()
-      silence.catch(() => {})
-    }
-  }
+  const renewed = (): Promise<boolean> =>
+    new Promise((resolve, reject) => {
+      const silence = (): void => reject(new Fault('store_unavailable'))
+      const cancel = clock.after(Math.max(0, leaseUntil - clock.monotonic()), silence)
+      void renewLease(db, worker, leaseMs).then(resolve, reject).finally(cancel)
+    })
 
   async function beat(): Promise<void> {
     const asked = clock.monotonic()
@@ -201,7 +194,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         onError(error, where)
         // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
         broken ||= !isUnreachable(error)
-        await clock.sleep(RETRY_MS, AbortSignal.any([stopping.signal, owned.signal])).catch(() => {})
+        await clock.sleep(RETRY_MS, owned.signal).catch(() => {})
         if (stopping.signal.aborted) return
       }
     }
