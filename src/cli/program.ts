@@ -13,6 +13,7 @@ import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
 import type { ListOptions } from './runs.ts'
 import type { RunRetentionOptions, SetRetentionOptions } from './retention.ts'
+import type { TellOptions } from './signals.ts'
 import type { StartOptions } from './start.ts'
 import type { CreateWebhookOptions, ReplayOptions } from './webhooks.ts'
 import { visible } from './visible.ts'
@@ -78,6 +79,7 @@ function commands(out: Output, exits: Exits): Command {
   approvals(program, out)
   effects(program, out)
   artifacts(program, out)
+  signals(program, out)
   keys(program, out)
   webhooks(program, out)
   retention(program, out)
@@ -256,6 +258,13 @@ function mcp(program: Command, out: Output, exits: Exits): void {
     .action(async (command: readonly string[], given: McpListOptions) =>
       exits(await (await import('./mcp.ts')).listTools(command, given, out)),
     )
+}
+
+function signals(program: Command, out: Output): void {
+  const group = program.command('signals').description('what runs wait for outside')
+  server(leaf(group, 'tell <signal>', 'tells every run that waits for it, now or later'))
+    .option('--body <json>', 'what the tool is given; default: null')
+    .action(async (signal: string, given: TellOptions) => (await import('./signals.ts')).tellSignal(signal, given, out))
 }
 
 function keys(program: Command, out: Output): void {

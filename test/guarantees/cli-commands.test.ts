@@ -140,6 +140,21 @@ describe('commands', { timeout: SLOW }, () => {
     expect(again).toMatchObject({ exit: EXIT.conflict, stderr: expect.stringMatching(oneLine('refused_transition')) })
   })
 
+  it('T3 a signal is told once in one way, and a word that is no JSON or no name changes nothing', async () => {
+    const tell = (...rest: string[]) => plimsoll(['signals', 'tell', ...rest, '--json'], place)
+    expect((await tell('parcel:17', '--body', '{"at":"the door"}')).json()).toEqual({
+      signal: 'parcel:17',
+      status: 'told',
+    })
+    expect((await tell('parcel:17', '--body', '{"at":"the door"}')).exit).toBe(EXIT.ok)
+    expect(await tell('parcel:17')).toMatchObject({
+      exit: EXIT.conflict,
+      stderr: expect.stringMatching(oneLine('already_signaled')),
+    })
+    expect((await tell('parcel:18', '--body', 'soon')).exit).toBe(EXIT.usage)
+    expect((await tell('a|b')).exit).toBe(EXIT.usage)
+  })
+
   it('R5 a key is shown once, works, and dies with every token that it minted', async () => {
     const made = (
       await plimsoll(['keys', 'create', '--user', 'shop', '--permission', 'orders.refund', '--json'], place)
