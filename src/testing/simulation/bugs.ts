@@ -25,6 +25,8 @@ import type { Bug, World } from './world.ts'
 
 /** A statement without some of its guards. */
 function without<V extends keyof AllGuards>(verb: V, ...names: readonly (keyof AllGuards[V])[]): Pick<Bug, 'guards'> {
+  // a guard of another name would plant nothing
+  for (const name of names) if (!(name in GUARDS[verb])) throw new Error(`${verb} has no guard ${String(name)}`)
   const kept = Object.entries(GUARDS[verb]).filter(([name]) => !names.includes(name as keyof AllGuards[V]))
   return { guards: { ...GUARDS, [verb]: Object.fromEntries(kept) } }
 }
@@ -172,7 +174,7 @@ export const BUGS: readonly Bug[] = [
   { name: 'other parameters after the approval', ...also(decide, swapParameters) },
   { name: 'nobody is asked', contract: (contract) => ({ ...contract, effect: effectOf(contract), approval: 'auto' }) },
   { name: 'permission is taken for granted', permits: true },
-  { name: 'the living lose their runs', ...without('reap', 'dead') },
+  { name: 'the living lose their runs', ...without('reap', 'lost') },
   { name: 'a claim without a lease', ...without('claim', 'lease') },
   { name: 'a claim of the younger run', ...without('claim', 'oldest') },
   {
