@@ -84,6 +84,7 @@ const SPECS: Readonly<Record<AgentName, Pick<AgentSpec, 'budget' | 'onMessage' |
   replacing: {
     budget: { steps: 5, toolCalls: 6, tokens: 40_000, costCents: 900, seconds: 60 },
     onMessage: 'replace',
+    attempts: 2,
   },
   tight: {
     budget: { steps: 3, toolCalls: 3, tokens: 2_500, costCents: 4, seconds: 2.5 },
