@@ -40,7 +40,7 @@ function n(result: Result, ...path: readonly string[]): string {
 const ROWS: readonly Row[] = [
   { name: 'demo', command: 'npm run demo', figures: (r) => `${n(r, 'passed')} of ${part(r, 'checks') instanceof Array ? (part(r, 'checks') as unknown[]).length : '?'} checks hold, in ${n(r, 'seconds')} s` },
   { name: 'airline', command: 'npm run airline', figures: (r) => `${n(r, 'conversations')} recorded conversations, ${n(r, 'toolCalls')} calls, ${n(r, 'resultsDifferent')} different results, ${n(r, 'duplicateEffects')} double and ${n(r, 'missingEffects')} missing effects, ${n(r, 'kills')} kills, ${n(r, 'restarts')} restarts of the database, ${n(r, 'unansweredWrites')} writes without an answer` },
-  { name: 'crash', command: 'npm run crash', figures: (r) => `${n(r, 'cases')} kills at named places, ${n(r, 'duplicates')} double, ${n(r, 'lost')} lost, ${n(r, 'stuck')} stuck` },
+  { name: 'crash', command: 'npm run crash', figures: (r) => `${n(r, 'cases')} cases of killed, paused, cut and restarted processes at named places, ${n(r, 'duplicates')} double, ${n(r, 'lost')} lost, ${n(r, 'stuck')} stuck` },
   { name: 'simulate', command: 'npm run simulate', figures: (r) => `${n(r, 'seeds')} seeds, ${n(r, 'violations')} violations; ${n(r, 'killed')} of ${n(r, 'plantedBugs')} planted bugs found` },
   { name: 'redteam', command: 'npm run redteam', figures: (r) => `${n(r, 'cases')} injected cases, a model that obeys all: ${n(r, 'rungs', 'R4', 'effects')} unauthorised effects` },
   { name: 'inputs', command: 'npm run inputs', figures: (r) => `${n(r, 'asExpected')} of ${n(r, 'cases')} bad inputs as expected, ${n(r, 'skipped')} skipped` },
