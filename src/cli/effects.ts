@@ -1,6 +1,7 @@
 /** `plimsoll effects`: actions of which nobody knows whether they happened, and a person's word on them. */
 import { randomUUID } from 'node:crypto'
 import { type Body, field, reach, type Reach } from './client.ts'
+import { jsonOption } from './json-option.ts'
 import { type Output, table, usage } from './output.ts'
 import { visible } from './visible.ts'
 
@@ -36,7 +37,7 @@ export async function resolveEffect(place: string, options: ResolveOptions, out:
   const body = {
     outcome: options.outcome.replaceAll('-', '_'),
     reason: options.reason,
-    ...(options.result !== undefined && { result: parsed(options.result) }),
+    ...(options.result !== undefined && { result: jsonOption('--result', options.result, '{"refunded": 1200}') }),
   }
   const server = await reach(options, 'operator')
   const done = await server.post(`/ops/v1/effects/${run}/${step}/${position}/resolve`, { body, key: randomUUID() })
@@ -44,12 +45,4 @@ export async function resolveEffect(place: string, options: ResolveOptions, out:
     `${place}: recorded as ${options.outcome}; the run goes on (${visible(String(done['status']))}). The audit holds your reason.`,
   )
   out.result(done)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw usage('--result is not JSON.', 'Write it as in --result \'{"refunded": 1200}\'.')
-  }
 }
