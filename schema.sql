@@ -33,7 +33,7 @@ create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::te
 create domain plimsoll.name as text CHECK ((VALUE ~ '^[a-z0-9_]{1,40}$'::text));
 create domain plimsoll.outcome as text CHECK ((VALUE = ANY (ARRAY['ok'::text, 'error'::text])));
 create domain plimsoll.phase as text CHECK ((VALUE = ANY (ARRAY['planning'::text, 'tool_running'::text, 'awaiting_observation'::text, 'finalizing'::text])));
-create domain plimsoll.retention_class as text CHECK ((VALUE = ANY (ARRAY['delta'::text, 'event'::text, 'message'::text, 'value'::text, 'attempt'::text, 'idempotency'::text])));
+create domain plimsoll.retention_class as text CHECK ((VALUE = ANY (ARRAY['delta'::text, 'event'::text, 'message'::text, 'value'::text, 'attempt'::text, 'idempotency'::text, 'artifact'::text, 'signal'::text, 'rate'::text])));
 create domain plimsoll.role as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'assistant'::text, 'tool'::text])));
 create domain plimsoll.run_status as text CHECK ((VALUE = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])));
 create domain plimsoll.visibility as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'model'::text, 'internal'::text, 'operator'::text])));
@@ -73,9 +73,12 @@ alter table plimsoll.artifact owner to plimsoll_owner;
 CREATE INDEX artifact_file ON plimsoll.artifact USING btree (tenant_id, session_id) WHERE ((kind)::text = 'file'::text);
 CREATE INDEX artifact_run ON plimsoll.artifact USING btree (tenant_id, run_id, step, "position");
 CREATE UNIQUE INDEX artifact_object ON plimsoll.artifact USING btree (tenant_id, object_key);
+create policy retain on plimsoll.artifact for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.artifact for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.artifact to plimsoll_app;
+grant select (environment, removed_at, run_id, tenant_id) on table plimsoll.artifact to plimsoll_retain;
 grant update (about, removed_at) on table plimsoll.artifact to plimsoll_app;
+grant update (about, removed_at) on table plimsoll.artifact to plimsoll_retain;
 
 create table plimsoll.audit (
   tenant_id text not null,
@@ -578,7 +581,7 @@ create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
 grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
-grant select (ended_at, environment, id, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
+grant select (created_at, ended_at, environment, id, session_id, status, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
@@ -619,10 +622,14 @@ create table plimsoll.signal (
 alter table plimsoll.signal enable row level security;
 alter table plimsoll.signal force row level security;
 alter table plimsoll.signal owner to plimsoll_owner;
+CREATE INDEX signal_old ON plimsoll.signal USING btree (tenant_id, environment, COALESCE(told_at, created_at));
 create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0));
+create policy retain on plimsoll.signal for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.signal for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.signal to plimsoll_retain;
 grant insert, select, update on table plimsoll.signal to plimsoll_step;
 grant select on table plimsoll.signal to plimsoll_app;
+grant select (created_at, environment, key, tenant_id, told_at, waiters) on table plimsoll.signal to plimsoll_retain;
 
 create table plimsoll.sink (
   name text not null,
@@ -668,8 +675,11 @@ create table plimsoll.tool_calls (
 alter table plimsoll.tool_calls enable row level security;
 alter table plimsoll.tool_calls force row level security;
 alter table plimsoll.tool_calls owner to plimsoll_owner;
+create policy retain on plimsoll.tool_calls for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.tool_calls for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete on table plimsoll.tool_calls to plimsoll_retain;
 grant insert, select on table plimsoll.tool_calls to plimsoll_app;
+grant select (environment, starts, tenant_id, tool) on table plimsoll.tool_calls to plimsoll_retain;
 grant update (starts) on table plimsoll.tool_calls to plimsoll_app;
 
 create table plimsoll.worker (
@@ -1450,29 +1460,60 @@ begin
     after_run := coalesce(p_after_run, rule.after_run);
     first_kept := rule.kept_at;
 
-    if p_class in ('attempt', 'idempotency') then
+    if p_class in ('attempt', 'idempotency', 'signal', 'rate') then
+      if p_class = 'rate' then
+        -- the longest span of a rate: a younger row may still count
+        cutoff := least(cutoff, now() - interval '1 day');
+      elsif p_class = 'signal' then
+        -- what was told since the oldest living run began may be meant for it
+        cutoff := least(cutoff, (select min(x.created_at) from plimsoll.run x
+          where x.tenant_id = p_tenant and x.environment = p_environment and x.status in ('queued', 'running', 'waiting_confirmation')));
+      end if;
       if not exists (select from plimsoll.legal_hold h where h.tenant_id = p_tenant and h.environment = p_environment and h.released_at is null) then
         if p_dry and p_class = 'attempt' then
           select count(*) into changed from plimsoll.delivery_attempt a where a.tenant_id = p_tenant and a.created_at < cutoff;
-        elsif p_dry then
+        elsif p_dry and p_class = 'idempotency' then
           select count(*) into changed from plimsoll.idempotency i where i.tenant_id = p_tenant and i.expires_at < cutoff;
+        elsif p_dry and p_class = 'rate' then
+          select count(*) into changed from plimsoll.tool_calls c
+          where c.tenant_id = p_tenant and c.environment = p_environment and c.starts[cardinality(c.starts)] < cutoff;
+        elsif p_dry then
+          select count(*) into changed from plimsoll.signal s
+          where s.tenant_id = p_tenant and s.environment = p_environment and coalesce(s.told_at, s.created_at) < cutoff
+            and not exists (select from plimsoll.run x where x.tenant_id = p_tenant and x.id = any (s.waiters) and x.ended_at is null);
         elsif p_class = 'attempt' then
           delete from plimsoll.delivery_attempt a using (
             select b.endpoint_id, b.run_id, b.seq, b.epoch from plimsoll.delivery_attempt b
             where b.tenant_id = p_tenant and b.created_at < cutoff limit p_limit) old
           where a.tenant_id = p_tenant and a.endpoint_id = old.endpoint_id and a.run_id = old.run_id and a.seq = old.seq and a.epoch = old.epoch;
           get diagnostics changed = row_count;
-        else
+        elsif p_class = 'idempotency' then
           delete from plimsoll.idempotency i using (
             select k.caller, k.key from plimsoll.idempotency k where k.tenant_id = p_tenant and k.expires_at < cutoff limit p_limit) old
           where i.tenant_id = p_tenant and i.environment = p_environment and i.caller = old.caller and i.key = old.key;
+          get diagnostics changed = row_count;
+        elsif p_class = 'rate' then
+          delete from plimsoll.tool_calls c using (
+            select k.tool, k.starts from plimsoll.tool_calls k where k.tenant_id = p_tenant and k.environment = p_environment
+              and k.starts[cardinality(k.starts)] < cutoff limit p_limit) old
+          where c.tenant_id = p_tenant and c.environment = p_environment and c.tool = old.tool and c.starts = old.starts;
+          get diagnostics changed = row_count;
+        else
+          -- whoever has come to wait since then has changed the row, and keeps it
+          delete from plimsoll.signal s using (
+            select k.key, k.waiters from plimsoll.signal k
+            where k.tenant_id = p_tenant and k.environment = p_environment and coalesce(k.told_at, k.created_at) < cutoff
+              and not exists (select from plimsoll.run x where x.tenant_id = p_tenant and x.id = any (k.waiters) and x.ended_at is null)
+            limit p_limit) old
+          where s.tenant_id = p_tenant and s.environment = p_environment and s.key = old.key and s.waiters = old.waiters
+            and coalesce(s.told_at, s.created_at) < cutoff;
           get diagnostics changed = row_count;
         end if;
         done := p_dry or changed < p_limit;
       end if;
     else
       for r in
-        select x.id, x.ended_at, x.subject_id from plimsoll.run x
+        select x.id, x.ended_at, x.subject_id, x.session_id from plimsoll.run x
         where x.tenant_id = p_tenant and x.environment = p_environment and x.ended_at < cutoff and (x.ended_at, x.id) > (after_at, after_run)
         order by x.ended_at, x.id limit p_limit
       loop
@@ -1481,7 +1522,10 @@ begin
         if exists (select from plimsoll.legal_hold h where h.tenant_id = p_tenant and h.environment = p_environment
                    and h.released_at is null and (h.subject_id is null or h.subject_id = r.subject_id))
           or (p_class = 'event' and exists (select from plimsoll.delivery d where d.tenant_id = p_tenant and d.run_id = r.id and d.due_at < 'infinity'))
-          or (p_class = 'value' and exists (select from plimsoll.effect e where e.tenant_id = p_tenant and e.run_id = r.id and e.status in ('started', 'unknown')))
+          or (p_class in ('value', 'artifact') and exists (select from plimsoll.effect e where e.tenant_id = p_tenant and e.run_id = r.id and e.status in ('started', 'unknown')))
+          -- a folder of the conversation may be made again from its files, on any machine
+          or (p_class = 'artifact' and exists (select from plimsoll.run x where x.tenant_id = p_tenant and x.session_id = r.session_id
+              and x.status in ('queued', 'running', 'waiting_confirmation')))
         then
           kept := kept + 1;
           first_kept := least(first_kept, r.ended_at);
@@ -1493,6 +1537,8 @@ begin
           if p_class = 'delta' then select count(*) into n from plimsoll.delta x where x.tenant_id = p_tenant and x.run_id = r.id;
           elsif p_class = 'event' then select count(*) into n from plimsoll.event x where x.tenant_id = p_tenant and x.run_id = r.id;
           elsif p_class = 'message' then select count(*) into n from plimsoll.message x where x.tenant_id = p_tenant and x.run_id = r.id;
+          elsif p_class = 'artifact' then
+            select count(*) into n from plimsoll.artifact x where x.tenant_id = p_tenant and x.run_id = r.id and x.removed_at is null;
           else select count(*) into n from plimsoll.effect x where x.tenant_id = p_tenant and x.run_id = r.id;
           end if;
         elsif p_class = 'delta' then
@@ -1504,6 +1550,11 @@ begin
           delete from plimsoll.delivery x where x.tenant_id = p_tenant and x.run_id = r.id;
         elsif p_class = 'message' then
           delete from plimsoll.message x where x.tenant_id = p_tenant and x.run_id = r.id;
+          get diagnostics n = row_count;
+        elsif p_class = 'artifact' then
+          -- from here on nobody is promised the bytes; the objects go after this is committed
+          update plimsoll.artifact x set removed_at = now(), about = null
+          where x.tenant_id = p_tenant and x.run_id = r.id and x.removed_at is null;
           get diagnostics n = row_count;
         else
           update plimsoll.effect x set arguments = p_blank, result = null where x.tenant_id = p_tenant and x.run_id = r.id;

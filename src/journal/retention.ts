@@ -12,6 +12,9 @@ export const RETENTION_CLASSES = {
   value: 'arguments, results and plans of ended runs; who did what and when stays',
   attempt: 'attempts to deliver webhooks',
   idempotency: 'stored answers to requests whose key has expired',
+  artifact: 'what calls of ended runs returned and is kept as an object, when no run of the conversation is alive',
+  signal: 'what was told to runs, when no living run can wait for it',
+  rate: 'when tools with a rate were started, once no rate counts it',
 } as const
 export type RetentionClass = keyof typeof RETENTION_CLASSES
 

@@ -148,17 +148,19 @@ export interface DropArtifactsRow {
 }
 /**
  * of these objects, those that nobody may read: expired, removed, never referred to. Their rows become tombstones in the
- * same statement; an object without a row has none to lose.
+ * same statement; an object without a row has none to lose. What has expired stays as long as a legal hold covers it.
  */
 export const dropArtifacts: Statement<DropArtifactsParams, DropArtifactsRow> = {
-  name: 'artifact_dropArtifacts_93bdf362',
+  name: 'artifact_dropArtifacts_6c687510',
   text: `with asked as (select k.key from unnest($1::text[]) as k (key)
 ), kept as (
   select a.object_key from plimsoll.artifact a
   join plimsoll.effect e on e.tenant_id = a.tenant_id and e.run_id = a.run_id and e.step = a.step and e.position = a.position
     and e.status = 'settled' and e.result_hash = a.result_hash
   where a.tenant_id = $2::text and a.object_key in (select key from asked)
-    and a.removed_at is null and (a.expires_at is null or a.expires_at > now())
+    and a.removed_at is null and (a.expires_at is null or a.expires_at > now() or exists (select from plimsoll.legal_hold h
+      where h.tenant_id = a.tenant_id and h.environment = a.environment and h.released_at is null
+        and (h.subject_id is null or h.subject_id = a.subject_id)))
 ), dropped as (
   update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
   where a.tenant_id = $2::text and a.object_key in (select key from asked) and a.object_key not in (select object_key from kept)

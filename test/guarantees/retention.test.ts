@@ -23,7 +23,7 @@ describe.each(ENGINES)('retention on %s', (engine) => {
     const key = await seedEnded(store)
     const who = operator(key.tenant)
     const { retention } = runtime
-    expect((await retention.rules(who)).map((r) => r.days)).toEqual([null, null, null, null, null, null])
+    expect((await retention.rules(who)).map((r) => r.days)).toEqual(Array(9).fill(null))
     expect(await retention.run(who, false)).toEqual([])
     await retention.set(who, 'message', 10, 'policy 7')
     await retention.set(who, 'value', 12, 'policy 7')

@@ -482,6 +482,38 @@ export const MUTATIONS: readonly Mutation[] = [
   sweep('does not stop at the limit', 'order by x.ended_at, x.id limit p_limit', 'order by x.ended_at, x.id'),
   sweep('changes in a dry run', 'if p_dry then\n          if', 'if false then\n          if'),
   sweep('moves on in a dry run', 'if not p_dry then\n        -- the next', 'if true then\n        -- the next'),
+  sweep(
+    'takes artifacts that nobody knows',
+    "p_class in ('value', 'artifact') and exists",
+    "p_class = 'value' and exists",
+  ),
+  sweep('takes artifacts of a conversation that goes on', 'and x.session_id = r.session_id', 'and false'),
+  sweep(
+    'keeps artifacts as long as anybody is alive',
+    'x.tenant_id = p_tenant and x.session_id = r.session_id',
+    'x.tenant_id = p_tenant',
+  ),
+  sweep('leaves what an artifact was about', 'set removed_at = now(), about = null', 'set removed_at = now()'),
+  sweep(
+    'forgets the day that a rate may count',
+    'cutoff := least(cutoff, now() -',
+    'cutoff := greatest(cutoff, now() -',
+  ),
+  sweep('takes starts that are young', 'c.starts[cardinality(c.starts)] < cutoff', 'true'),
+  sweep('deletes starts that are young', 'k.starts[cardinality(k.starts)] < cutoff', 'true'),
+  sweep('looks at the oldest start', 'k.starts[cardinality(k.starts)] < cutoff', 'k.starts[1] < cutoff'),
+  sweep('takes what a living run may be told', 'cutoff := least(cutoff, (select', 'cutoff := coalesce(cutoff, (select'),
+  sweep(
+    'takes what somebody waits for',
+    'x.id = any (k.waiters) and x.ended_at is null',
+    'x.id = any (k.waiters) and false',
+  ),
+  sweep(
+    'never takes what somebody waited for',
+    'x.id = any (k.waiters) and x.ended_at is null',
+    'x.id = any (k.waiters)',
+  ),
+  sweep('takes what was told of late', 'coalesce(s.told_at, s.created_at) < cutoff', 's.created_at < cutoff'),
   sweep('keeps the plan', 'set plan = p_blank_plan', 'set plan = plan'),
   sweep('keeps the result', 'result = null', 'result = result'),
   sweep(

@@ -9,8 +9,9 @@ import { insert, type Key, ms, seedConfirmation, seedEffect, seedRun, unique } f
 
 type Fields = Readonly<Record<string, unknown>>
 const DAY = 86_400_000
-const RUN_CLASSES = ['delta', 'event', 'message', 'value'] as const
+const RUN_CLASSES = ['delta', 'event', 'message', 'value', 'artifact'] as const
 
+const WAITS = { wait_reason: 'confirmation', worker_id: null, due_at: ms(60_000) }
 const scopeOf = ({ tenant, environment }: Pick<Key, 'tenant' | 'environment'>) => ({ tenant, environment })
 export const sweep = (
   store: TestStore,
@@ -46,8 +47,25 @@ export async function seedEnded(store: TestStore, over: Fields = {}): Promise<Ke
   const settled = { status: 'settled', outcome: 'ok', started_at: ms(0), arguments: body, result: body }
   await seedEffect(store, key, settled)
   await seedConfirmation(store, key, { status: 'consumed', plan: body })
+  await seedArtifact(store, key)
   return key
 }
+
+/** What the call of `seedEffect` returned: it counts when that is settled with the same hash. */
+export async function seedArtifact(store: TestStore, key: Key & { session: string }, over: Fields = {}) {
+  const place = { tenant_id: key.tenant, environment: key.environment, run_id: key.run, session_id: key.session }
+  const owner = { user_id: 'ann', subject_id: 'ann', step: 1, position: 0, call_id: 'call', kind: 'result' }
+  const object = { media_type: 'text/plain', bytes: 1, sha256: 'h', object_key: unique('key'), result_hash: 'h' }
+  const labels = { integrity: 'untrusted', confidentiality: 'subject', origin: '{}' }
+  const about = Buffer.from('secret value')
+  await insert(store, 'artifact', { ...place, id: unique('art'), ...owner, ...object, ...labels, about, ...over })
+}
+
+export const artifactsOf = (store: TestStore, { run }: Pick<Key, 'run'>) =>
+  store.admin(
+    'select about is null as emptied, removed_at is not null as removed from plimsoll.artifact where run_id = $1',
+    [run],
+  )
 
 export const rule = (
   store: TestStore,
@@ -63,12 +81,13 @@ export async function leftOf(store: TestStore, { run }: Pick<Key, 'run'>) {
        (select count(*) from plimsoll.message where run_id = $1)::int as message, (select count(*) from plimsoll.ledger where run_id = $1)::int as ledger,
        (select count(*) from plimsoll.effect where run_id = $1 and (arguments::text || coalesce(result::text, '')) like '%736563726574%')::int as value,
        (select count(*) from plimsoll.confirmation where run_id = $1 and plan::text like '%736563726574%')::int as plan,
-       (select count(*) from plimsoll.effect where run_id = $1)::int as effect`,
+       (select count(*) from plimsoll.effect where run_id = $1)::int as effect,
+       (select count(*) from plimsoll.artifact where run_id = $1 and removed_at is null and about is not null)::int as artifact`,
     [run],
   )
   return row
 }
-export const ALL = { delta: 1, event: 1, message: 1, ledger: 1, value: 1, plan: 1, effect: 1 }
+export const ALL = { delta: 1, event: 1, message: 1, ledger: 1, value: 1, plan: 1, effect: 1, artifact: 1 }
 
 const keeps = (
   name: string,
@@ -115,12 +134,27 @@ export const SWEEP: readonly Guard[] = [
     {},
     ['event'],
   ),
-  guard('values wait for an action of which nobody knows whether it happened', async (store) => {
+  guard('values and artifacts wait for an action of which nobody knows whether it happened', async (store) => {
     const key = await seedEnded(store)
-    await rule(store, key, 'value')
     await seedEffect(store, key, { position: 1, status: 'unknown', started_at: ms(0) })
-    expect(await sweep(store, key, 'value')).toMatchObject({ runs: 0, kept: 1 })
-    expect(await leftOf(store, key)).toMatchObject({ value: 1, plan: 1 })
+    for (const one of ['value', 'artifact'] as const) {
+      await rule(store, key, one)
+      expect(await sweep(store, key, one)).toMatchObject({ runs: 0, kept: 1 })
+    }
+    expect(await leftOf(store, key)).toMatchObject({ value: 1, plan: 1, artifact: 1 })
+  }),
+  guard('artifacts wait until no run of their conversation is alive', async (store) => {
+    const key = await seedEnded(store)
+    const place = { tenant_id: key.tenant, environment: key.environment, session_id: key.session }
+    const alive = await seedRun(store, { ...place, generation: 2, status: 'waiting_confirmation', ...WAITS })
+    await seedRun(store, { ...place, session_id: unique('ses') })
+    await rule(store, key, 'artifact')
+    expect(await sweep(store, key, 'artifact')).toMatchObject({ runs: 0, kept: 1, changed: 0 })
+    const ended = `status = 'succeeded', end_reason = 'completed', wait_reason = null, ended_at = now()`
+    await store.admin(`update plimsoll.run set ${ended} where id = '${alive.run}'`)
+    expect(await sweep(store, key, 'artifact')).toMatchObject({ runs: 1, kept: 0, changed: 1 })
+    expect(await artifactsOf(store, key)).toEqual([{ emptied: true, removed: true }])
+    expect(await leftOf(store, key)).toEqual({ ...ALL, artifact: 0 })
   }),
   guard('a run of another tenant, environment or with a released hold goes by its own rule', async (store) => {
     const key = await seedEnded(store)
@@ -141,6 +175,7 @@ export const SWEEP: readonly Guard[] = [
       message: 0,
       value: 0,
       plan: 0,
+      artifact: 0,
       ledger: 1,
       effect: 1,
     })
@@ -197,5 +232,64 @@ export const SWEEP: readonly Guard[] = [
       expect(await sweep(store, key, name, 1)).toMatchObject({ changed: 1, done: false })
       expect(await sweep(store, key, name, 2)).toMatchObject({ changed: 1, done: true })
     }
+  }),
+  guard('what was told long ago goes, except to those who may still wait for it', async (store) => {
+    const key = await seedEnded(store)
+    const place = { tenant_id: key.tenant, environment: key.environment }
+    const told = { body: Buffer.from('x'), body_hash: 'h' }
+    const signal = (name: string, over: Fields) => insert(store, 'signal', { ...place, key: name, ...over })
+    const old = { created_at: ms(-12 * DAY) }
+    await signal('told', { ...old, ...told, told_at: ms(-11 * DAY), waiters: [key.run] })
+    await signal('told to nobody', { ...old, ...told, told_at: ms(-11 * DAY) })
+    await signal('never told', { ...old, waiters: [key.run] })
+    await signal('told of late', { ...old, ...told, told_at: ms(-DAY) })
+    await rule(store, key, 'signal')
+    const id = unique('hld')
+    await insert(store, 'legal_hold', { ...place, id, subject_id: 'bob' })
+    expect(await sweep(store, key, 'signal')).toMatchObject({ changed: 0 })
+    await store.admin(`update plimsoll.legal_hold set released_at = now() where id = '${id}'`)
+
+    const old_run = { ...place, created_at: ms(-20 * DAY), worker_id: null, status: 'queued' }
+    const living = await seedRun(store, old_run)
+    // it has lived all the while, and each of them may be for it
+    expect(await sweep(store, key, 'signal')).toMatchObject({ changed: 0, done: true })
+    await store.admin(`update plimsoll.run set created_at = now() - interval '1 hour' where id = '${living.run}'`)
+    await signal('waited for', { ...old, waiters: [key.run, living.run] })
+    const left = async () => {
+      const rows = await store.admin('select key from plimsoll.signal where tenant_id = $1 order by key', [key.tenant])
+      return rows.map((row) => row.key)
+    }
+    expect(await sweep(store, key, 'signal', 100, true)).toMatchObject({ changed: 3 })
+    expect(await left()).toHaveLength(5)
+    expect(await sweep(store, key, 'signal', 2)).toMatchObject({ changed: 2, done: false })
+    expect(await sweep(store, key, 'signal', 2)).toMatchObject({ changed: 1, done: true })
+    expect(await left()).toEqual(['told of late', 'waited for'])
+  }),
+  guard('the starts of a rate go when no rate counts them, and no earlier', async (store) => {
+    const key = await seedEnded(store)
+    const place = { tenant_id: key.tenant, environment: key.environment }
+    const starts = (tool: string, hours: number) =>
+      store.admin(
+        `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts)
+         values ($1, $2, $3, array[now() - interval '20 days', now() - $4::int * interval '1 hour'])`,
+        [place.tenant_id, place.environment, tool, hours],
+      )
+    for (const [tool, hours] of [
+      ['old', 49],
+      ['older', 50],
+      ['of today', 23],
+    ] as const)
+      await starts(tool, hours)
+    await rule(store, key, 'rate', 0)
+    const id = unique('hld')
+    await insert(store, 'legal_hold', { ...place, id, subject_id: 'bob' })
+    expect(await sweep(store, key, 'rate')).toMatchObject({ changed: 0 })
+    await store.admin(`update plimsoll.legal_hold set released_at = now() where id = '${id}'`)
+    expect(await sweep(store, key, 'rate', 100, true)).toMatchObject({ changed: 2 })
+    expect(await sweep(store, key, 'rate', 1)).toMatchObject({ changed: 1, done: false })
+    expect(await sweep(store, key, 'rate', 2)).toMatchObject({ changed: 1, done: true })
+    expect(await store.admin('select tool from plimsoll.tool_calls where tenant_id = $1', [key.tenant])).toEqual([
+      { tool: 'of today' },
+    ])
   }),
 ]
