@@ -1,12 +1,12 @@
 /**
  * A circuit breaker as a value: whether one more call may go to somebody outside who has been failing (N4). Pure.
  *
- * Closed, it lets everything pass and counts failures in a row. After `FAILURES` of them it opens: nothing passes for a
+ * Closed, it lets everything pass and counts failures in a row. After enough of them it opens: nothing passes for a
  * while. Then one call may try; its success closes the circuit, its failure doubles the while.
  */
 
 /** Fewer in a row is a hiccup: at one failure in three, five in a row are one in 243 calls. */
-const FAILURES = 5
+export const FAILURES = 5
 /** A restart of a service takes about as long. */
 const SHORTEST_MS = 10_000
 /** Whoever is away for longer is looked for as often as that. */
@@ -32,8 +32,8 @@ export function passed(circuit: Circuit, now: number): Circuit | null {
   return circuit.trying || now < circuit.opensAt ? null : { ...circuit, trying: true }
 }
 
-/** The circuit after a call that it let pass. */
-export function judged(circuit: Circuit, showed: Showed, now: number): Circuit {
+/** The circuit after a call that it let pass; `enough` failures in a row open it. */
+export function judged(circuit: Circuit, showed: Showed, now: number, enough = FAILURES): Circuit {
   if (showed === 'nothing') return { ...circuit, trying: false }
   if (showed === 'answered') return CLOSED
   if (circuit.opensAt !== null) {
@@ -43,5 +43,5 @@ export function judged(circuit: Circuit, showed: Showed, now: number): Circuit {
     return { ...circuit, trying: false, whileMs, opensAt: now + whileMs }
   }
   const failures = circuit.failures + 1
-  return failures < FAILURES ? { ...circuit, failures } : { ...circuit, failures, opensAt: now + circuit.whileMs }
+  return failures < enough ? { ...circuit, failures } : { ...circuit, failures, opensAt: now + circuit.whileMs }
 }

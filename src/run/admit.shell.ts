@@ -4,17 +4,21 @@ import type { Showed } from '../kernel/circuit.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { CommitOutcome } from '../tool/gateway.shell.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
-import type { ActParts } from './acting.ts'
+import type { ActParts, Work } from './acting.ts'
 import { refused } from './said.ts'
+import type { Run } from './state.ts'
+
+/** Whose credentials, hosts and failures a call has. */
+export const tenantOf = ({ key }: Pick<Run, 'key'>): string => `${key.tenant}/${key.environment}`
 
 /** Or why there is none: the model is told, and nothing has started. */
 export async function admitted(
   { bulkheads }: ActParts,
-  signal: AbortSignal,
+  { run, signal }: Work,
   contract: Contract,
 ): Promise<Place | Extract<ToolOutcome, { ok: false }>> {
   try {
-    return await bulkheads.of(`tool/${contract.name}`, contract.concurrency).enter(signal)
+    return await bulkheads.of(`tool/${contract.name}`, contract.concurrency, tenantOf(run)).enter(signal)
   } catch (error) {
     if (signal.aborted) return refused('not_started')
     return refused(Fault.is(error) ? error.code : 'tool_failed')

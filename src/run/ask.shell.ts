@@ -5,6 +5,7 @@ import { parseStrict } from '../kernel/json.ts'
 import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
 import type { ModelAnswer, OfferedTool } from '../model/port.ts'
 import type { ActParts, Work } from './acting.ts'
+import { tenantOf } from './admit.shell.ts'
 import type { Agent } from './agent.ts'
 import { coversAnother, droppedUsage } from './dropped.ts'
 import type { Reservation } from './budget.ts'
@@ -13,7 +14,7 @@ import { propose } from './propose.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
 
-/** Of one model in one process: what one worker drives at once, several times over. */
+/** Of one model in one process, for all tenants: what one worker drives at once, several times over. */
 const MODEL_PLACES = 64
 
 export async function askModel(parts: ActParts, work: Work, reservation: Reservation): Promise<Report> {
@@ -31,7 +32,7 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   let sent = false
   const result = await attempt({
     model: agent.model,
-    bulkhead: parts.bulkheads.of(`model/${agent.model.id}`, MODEL_PLACES),
+    bulkhead: parts.bulkheads.of(`model/${agent.model.id}`, MODEL_PLACES, tenantOf(run)),
     fault: parts.fault,
     request,
     signal,

@@ -46,7 +46,7 @@ async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<type
   const place = placeOf(work, call)
   const services = await servicesFor(parts, place, contract)
   if (!services) return refused('credential_missing')
-  const seat = await admitted(parts, work.signal, contract)
+  const seat = await admitted(parts, work, contract)
   if ('ok' in seat) return seat
   let showed: Showed = 'nothing'
   try {

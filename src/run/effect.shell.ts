@@ -55,7 +55,7 @@ export async function startEffect(
   if (limited) return settled(work.run, call, limited)
 
   // what has started is asked for and sent again whoever is down: somebody has to find out
-  const place = again ? null : await admitted(parts, work.signal, contract)
+  const place = again ? null : await admitted(parts, work, contract)
   if (place && 'ok' in place) return settled(work.run, call, place)
   try {
     return await startIn(parts, work, call, { again, contract, services, place })

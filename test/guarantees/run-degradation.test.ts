@@ -1,6 +1,7 @@
 /** What happens to a run when somebody is away: its reader, its model, its tools. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { actorFrom } from '../../src/request/actor.ts'
 import { agent } from '../../src/run/agent.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
@@ -146,6 +147,65 @@ describe.each(ENGINES)('somebody is away, on the %s store', (engine) => {
     const codes = (await said.results()).map((r) => (r as { code: string }).code)
     expect(codes).toEqual([...Array.from({ length: 5 }, () => 'tool_failed'), 'circuit_open', 'circuit_open'])
     await stage.stop()
+  })
+
+  it('N4 the wrong credential of one tenant takes a tool from nobody else, and its slow calls leave a place', async () => {
+    const slow = gate()
+    let waiting = 0
+    let isSlow = false
+    const look = tool('orders.look@1', {
+      input,
+      effect: 'read',
+      concurrency: 4,
+      breaker: { identicalErrors: 50, identicalCalls: 50 },
+      async run(_, cx) {
+        if (cx.actor.tenant !== 'acme') return 'here you are'
+        if (!isSlow) throw new Error('401')
+        waiting += 1
+        await slow.opened
+        return 'late'
+      },
+    })
+    const calls = (ns: readonly number[]) => ({ calls: ns.map((n) => ({ name: look.exposedName, arguments: { n } })) })
+    const model = scripted(({ messages }) => {
+      const last = messages.at(-1)
+      if (last?.role !== 'user') return { text: 'done' }
+      return calls(last.text === 'many' ? [1, 2, 3, 4, 5, 6] : [1])
+    })
+    const stage = await play(store, { tools: [look], model })
+    const birch = actorFrom({ ...person(), tenant: 'birch', permissions: ['*'] })
+    const asked = async () => {
+      const { run } = await stage.runtime.submit(birch, { agent: stage.name, text: 'one' })
+      for (;;) {
+        const view = await stage.runtime.reads.run(birch, run)
+        if (view.endedAt !== null) return (await stage.runtime.reads.effects(birch, run)).map((e) => e.outcome)
+        await stage.runtime.clock.sleep(20)
+      }
+    }
+    const codes = async (text: string) => {
+      const said = await stage.say(text)
+      await said.rest()
+      return (await said.results()).map((r) => (r as { code?: string }).code ?? r)
+    }
+    expect((await codes('many')).filter((code) => code === 'tool_failed').length).toBeGreaterThanOrEqual(5)
+    expect(await codes('one')).toEqual(['circuit_open'])
+    expect(await asked()).toEqual(['ok'])
+    await stage.stop()
+
+    isSlow = true
+    const other = await stage.again({})
+    const said = await other.say('many')
+    while (waiting < 3) await other.runtime.clock.sleep(10)
+    const { run } = await other.runtime.submit(birch, { agent: other.name, text: 'one' })
+    for (let view = await other.runtime.reads.run(birch, run); view.endedAt === null; ) {
+      await other.runtime.clock.sleep(20)
+      view = await other.runtime.reads.run(birch, run)
+    }
+    // it has ended while the others hold every place that they may have
+    expect(waiting).toBe(3)
+    slow.open()
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    await other.stop()
   })
 
   it('N4 J4 an effect whose provider is down is refused before it starts, so nothing is unknown', async () => {

@@ -24,6 +24,8 @@ export interface Seen {
 }
 
 export interface Play {
+  /** Of its agent. */
+  readonly name: string
   readonly runtime: Runtime
   readonly worker: Worker
   say(text: string, more?: { readonly session: SessionId; readonly sessionVersion: number }): Promise<Said>
@@ -95,6 +97,7 @@ export async function play(store: TestStore, scene: Scene): Promise<Play> {
   })
   const worker = how === null ? IDLE : await runtime.work({ ...QUICK, onError: () => {}, ...how })
   return {
+    name,
     runtime,
     worker,
     async say(text, more) {
