@@ -1,4 +1,7 @@
-/** The door `plimsoll`: everything that a product imports, by name. */
+/**
+ * The door `plimsoll`: what a product imports on its first day, by name. `plimsoll/objects`, `plimsoll/credentials`,
+ * `plimsoll/sinks`, `plimsoll/mcp` and `plimsoll/testing` have the rest.
+ */
 export { z } from 'zod'
 export type { Db } from './db/port.ts'
 export { inspectStore, type StoreReport } from './db/inspect.ts'
@@ -6,8 +9,6 @@ export { openStore } from './db/open.ts'
 export { migrate, pendingMigrations } from './db/upgrade.ts'
 export { createHttpServer, type HttpOptions, type HttpServer } from './http/server.ts'
 export { EXIT, Fault, type FaultCode, FAULTS } from './kernel/fault.ts'
-export { redisStream, type RedisClient, type RedisStreamOptions } from './journal/redis.shell.ts'
-export type { OutboxMessage, Sink } from './journal/sink.ts'
 export type { Json } from './kernel/json.ts'
 export type { Actor } from './kernel/scope.ts'
 export { aiSdk } from './model/aisdk.shell.ts'
@@ -22,11 +23,4 @@ export { tool } from './tool/define.ts'
 export { later } from './tool/later.ts'
 export { fromBfcl, fromDraft07, fromJsonSchema } from './tool/foreign.ts'
 export { toolError } from './tool/toolerror.ts'
-export type { ObjectStore } from './tool/objects.ts'
-export { openObjects } from './tool/objects.shell.ts'
-export { file } from './tool/raw.ts'
-export type { Credentials } from './tool/credentials.ts'
-export type { OAuthProvider } from './tool/oauth.ts'
-export { memoryTokens, oauthAccounts, type TokenStore } from './tool/oauth.shell.ts'
-export type { Folder } from './tool/sandbox.ts'
 export { contractsFromYaml } from './tool/yaml.ts'

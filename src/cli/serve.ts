@@ -1,18 +1,9 @@
 /** The life of a process that serves: its store, its worker, its server, and a polite end. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type Agent,
-  createRuntime,
-  type Db,
-  Fault,
-  type ObjectStore,
-  openObjects,
-  openStore,
-  type Runtime,
-  type Worker,
-} from '../index.ts'
+import { type Agent, createRuntime, type Db, Fault, openStore, type Runtime, type Worker } from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
+import { type ObjectStore, openObjects } from '../objects.ts'
 import { failure, type Output } from './output.ts'
 
 /** What is under way has this long to reach its boundary; other workers take over the rest. */

@@ -37,3 +37,6 @@ export function definitionFault(subject: string, problems: readonly Problem[]): 
   const errors = problems.map((p) => ({ path: p.path, message: `${p.code}: ${p.cause} Fix: ${p.fix}` }))
   return new Fault('invalid_definition', lines.join('\n'), { errors })
 }
+
+/** One rule, judged: whether it is broken, and what is said then. */
+export type Rule = readonly [broken: boolean, code: string, path: string, cause: string, fix: string]
