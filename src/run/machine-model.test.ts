@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import {
-  aConfirmation,
   aCall,
   after,
   anEffect,
@@ -20,11 +19,7 @@ import { endRun } from './end.ts'
 import { bill } from './ledger.ts'
 import { next } from './next.ts'
 import type { Report } from './report.ts'
-import type { Call } from './state.ts'
 import { NOTHING } from './writes.ts'
-
-const started = (position = 0): Call =>
-  anEffect(position, { status: 'started', attempt: 1, startedMs: 5, confirmation: aConfirmation('consumed') })
 
 describe('running: the model', () => {
   it('B3 a valid final answer is success and the only one', () => {
