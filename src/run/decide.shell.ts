@@ -97,7 +97,8 @@ export const isVisible = (actor: Actor, seen: ConfirmationView): boolean =>
   actor.kind !== 'end_user' || seen.user === actor.user || seen.confirmers.includes(actor.user)
 
 function faultOf({ outcome, status, version }: Decided): Fault {
-  const current = version === null ? {} : { facts: { currentVersion: version } }
+  const at = version === null ? {} : { currentVersion: version }
+  const current = { facts: at }
   switch (outcome) {
     case 'decided':
     case 'not_found':
@@ -108,7 +109,7 @@ function faultOf({ outcome, status, version }: Decided): Fault {
       const recorded = status === 'consumed' ? 'approved' : (status ?? 'unknown')
       const started = status === 'consumed' ? ', and the action has started' : ''
       return new Fault('already_decided', `The confirmation was decided before: ${recorded}${started}.`, {
-        facts: { outcome: recorded },
+        facts: { outcome: recorded, ...at },
       })
     }
     case 'expired':

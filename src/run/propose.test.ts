@@ -96,6 +96,18 @@ describe('what a call is', () => {
 })
 
 describe('what is refused', () => {
+  it.each([
+    'оrders__refund',
+    'orders__refunԁ',
+    'orders\u200b__refund',
+    'ｏrders__refund',
+    'orders__refund\u202e',
+    'Orders__Refund',
+    'orders__refund ',
+  ])('I2 BR-119 %j looks like a tool and is none: unknown, and never the nearest one', (name) => {
+    expect(code(one(name, '{"orderId":"o1","cents":5}'))).toBe('unknown_tool')
+  })
+
   it.each<[string, string, string, Partial<Run>]>([
     ['unknown_tool', 'orders__delete', '{}', {}],
     ['unknown_tool', 'orders.refund', '{"orderId":"o1","cents":5}', {}],

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { Fault } from '../../src/kernel/fault.ts'
 import type { ScriptedAnswer } from '../../src/testing/script.ts'
+import { scripted } from '../../src/testing/scripted.ts'
 import type { Contract } from '../../src/tool/contract.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
@@ -119,12 +121,35 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     expect(await said.results()).toMatchObject([{ paid: 1 }, { code: 'confirmation_rejected' }, { paid: 3 }])
   })
 
+  it('J13 BR-019 answers that come together reach each its own call, and who was not answered stays open', async () => {
+    const { contract, done } = payments({ level: 'write' })
+    const stage = await play(store, { tools: [contract], script: [calls(contract, 1, 2, 3), { text: 'done' }] })
+    const said = await stage.say('go')
+    const [a, b, c] = await said.asked(3)
+    await Promise.all([said.decide(b!, false), said.decide(a!, true)])
+    await said.until((now) => now.wait === 'confirmation' && done.length === 1)
+    expect((await said.asked(1)).map((card) => card.id)).toEqual([c!.id])
+    expect((await said.effects()).map((e) => [e.status, e.outcome])).toEqual([
+      ['settled', 'ok'],
+      ['settled', 'error'],
+      ['intended', null],
+    ])
+    await said.decide(c!, true)
+    expect(await stopped(stage, await said.rest())).toMatchObject({ end: 'completed' })
+    expect(done).toEqual([1, 3])
+    expect(await said.results()).toMatchObject([{ paid: 1 }, { code: 'confirmation_rejected' }, { paid: 3 }])
+  })
+
   it('J1 BR-002 of fifty approvals one wins, and the effect happens once', async () => {
     const { contract, done } = payments()
-    const stage = await play(store, { tools: [contract], script: [calls(contract, 1), { text: 'done' }] })
+    let asked = 0
+    const model = scripted(() => (asked++ === 0 ? calls(contract, 1) : { text: 'done' }))
+    const stage = await play(store, { tools: [contract], model })
     const said = await stage.say('go')
     const [card] = await said.asked(1)
-    const other = await stage.again({ worker: null })
+    // another program, with connections of its own
+    const elsewhere = { ...store, db: await store.another() }
+    const other = await play(elsewhere, { tools: [contract], model, name: stage.name, worker: null })
     const presses = Array.from({ length: 50 }, (_, i) =>
       (i % 2 ? stage : other).runtime
         .decide(person(), {
@@ -136,14 +161,24 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
         })
         .then(
           () => 'decided',
-          (error: unknown) => (error as { code: string }).code,
+          (error: unknown) => error as Fault,
         ),
     )
     const outcomes = await Promise.all(presses)
     expect(outcomes.filter((o) => o === 'decided')).toHaveLength(1)
-    expect(new Set(outcomes)).toEqual(new Set(['decided', 'already_decided']))
+    // each of the others hears what was decided, and the version that it has now
+    const lost = outcomes.filter((o) => o !== 'decided')
+    for (const fault of lost) {
+      expect(fault).toMatchObject({ code: 'already_decided', facts: { outcome: 'approved' } })
+      expect((fault as Fault).facts.currentVersion).toBeGreaterThan(card!.version)
+    }
     expect(await stopped(stage, await said.rest())).toMatchObject({ end: 'completed' })
     expect(done).toEqual([1])
+    expect(asked).toBe(2)
+    const decided = await store.admin('select status, decided_by from plimsoll.confirmation where run_id = $1', [
+      said.run,
+    ])
+    expect(decided).toEqual([{ status: 'consumed', decided_by: 'ann' }])
   })
 
   it('J10 a second irreversible call with equal arguments names the one before, also beside it', async () => {

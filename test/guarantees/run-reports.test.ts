@@ -1,10 +1,12 @@
 /** Faults that users of other systems met, each with the right behaviour: what no other story tells. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { scripted } from '../../src/testing/scripted.ts'
 import { readArguments } from '../../src/tool/arguments.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { commit, runOf, seedRun, transition } from '../setup/seed.ts'
-import { play } from '../setup/stage.ts'
+import { person, play } from '../setup/stage.ts'
 
 const input = {
   type: 'object',
@@ -46,6 +48,32 @@ describe.each(ENGINES)('on %s', (engine) => {
     expect(keys).toHaveLength(2)
     expect(new Set(keys)).toEqual(new Set([`${said.run}/1/0/shop.pay@1`]))
   })
+
+  it.each([1, 3])(
+    'B1 BR-125 a limit of %i asks the model exactly so often, is no success, and lists what was done',
+    async (steps) => {
+      let asked = 0
+      const done: number[] = []
+      const count = tool('world.count@1', {
+        input: z.strictObject({ n: z.int() }),
+        effect: 'write',
+        approval: 'auto',
+        unknown: 'manual',
+        commit: ({ n }) => void done.push(n),
+      })
+      const model = scripted(() => ({ calls: [{ name: count.exposedName, arguments: { n: (asked += 1) } }] }))
+      const budget = { steps, toolCalls: 20, tokens: 200_000, costCents: 1_000, seconds: 60 }
+      const stage = await play(store, { tools: [count], model, budget })
+      const said = await stage.say('go')
+      expect(await said.rest()).toEqual({ status: 'failed', wait: null, end: 'step_limit' })
+      await stage.stop()
+      expect(asked).toBe(steps)
+      const view = await stage.runtime.reads.run(person(), said.run)
+      expect(view.done.map((e) => [e.tool, e.outcome])).toEqual(done.map(() => ['world.count', 'ok']))
+      // each call has its answer, the last ones too
+      expect(await said.results()).toHaveLength(steps)
+    },
+  )
 
   it('J4 BR-010 an import that dies after its fourth row repeats none: each row has a key under the effect’s, and no count of what was done is believed', async () => {
     const rows = new Map<string, number>()
