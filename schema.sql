@@ -223,6 +223,7 @@ alter table plimsoll.delivery_attempt enable row level security;
 alter table plimsoll.delivery_attempt force row level security;
 alter table plimsoll.delivery_attempt owner to plimsoll_owner;
 CREATE INDEX delivery_attempt_newest ON plimsoll.delivery_attempt USING btree (tenant_id, endpoint_id, created_at);
+CREATE INDEX delivery_attempt_old ON plimsoll.delivery_attempt USING btree (tenant_id, created_at);
 create policy retain on plimsoll.delivery_attempt for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.delivery_attempt for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete on table plimsoll.delivery_attempt to plimsoll_retain;
@@ -500,6 +501,7 @@ create table plimsoll.retention (
 alter table plimsoll.retention enable row level security;
 alter table plimsoll.retention force row level security;
 alter table plimsoll.retention owner to plimsoll_owner;
+CREATE INDEX retention_due ON plimsoll.retention USING btree (swept_at) WHERE (days IS NOT NULL);
 create policy due on plimsoll.retention for select to plimsoll_retain using ((days IS NOT NULL));
 create policy retain on plimsoll.retention for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.retention for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
@@ -622,7 +624,7 @@ create table plimsoll.signal (
 alter table plimsoll.signal enable row level security;
 alter table plimsoll.signal force row level security;
 alter table plimsoll.signal owner to plimsoll_owner;
-CREATE INDEX signal_old ON plimsoll.signal USING btree (tenant_id, environment, COALESCE(told_at, created_at));
+CREATE INDEX signal_old ON plimsoll.signal USING btree (tenant_id, environment, created_at);
 create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0));
 create policy retain on plimsoll.signal for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.signal for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
@@ -1025,6 +1027,7 @@ begin
     select x.tenant_id, x.endpoint_id, x.run_id from place p cross join lateral (
       select d.tenant_id, d.endpoint_id, d.run_id from plimsoll.delivery d
       where d.endpoint_id = p.id and (p.tenant_id is null or d.tenant_id = p.tenant_id) and d.due_at <= now()
+        and d.due_at < 'infinity'
         and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now())
         and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
       order by d.due_at
@@ -1129,6 +1132,7 @@ CREATE OR REPLACE FUNCTION plimsoll.retention_due(p_limit integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
 AS $function$
 begin
   return query select x.tenant_id, x.environment, x.class::text from plimsoll.retention x
@@ -1439,6 +1443,7 @@ CREATE OR REPLACE FUNCTION plimsoll.sweep(p_tenant text, p_environment text, p_c
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
 declare
@@ -1479,17 +1484,18 @@ begin
           where c.tenant_id = p_tenant and c.environment = p_environment and c.starts[cardinality(c.starts)] < cutoff;
         elsif p_dry then
           select count(*) into changed from plimsoll.signal s
-          where s.tenant_id = p_tenant and s.environment = p_environment and coalesce(s.told_at, s.created_at) < cutoff
-            and not exists (select from plimsoll.run x where x.tenant_id = p_tenant and x.id = any (s.waiters) and x.ended_at is null);
+          where s.tenant_id = p_tenant and s.environment = p_environment and s.created_at < cutoff
+            and (s.told_at is null or s.told_at < cutoff) and not exists (select from plimsoll.run x where x.tenant_id = p_tenant
+                and x.id = any (s.waiters) and x.status in ('queued', 'running', 'waiting_confirmation'));
         elsif p_class = 'attempt' then
           delete from plimsoll.delivery_attempt a using (
             select b.endpoint_id, b.run_id, b.seq, b.epoch from plimsoll.delivery_attempt b
-            where b.tenant_id = p_tenant and b.created_at < cutoff limit p_limit) old
+            where b.tenant_id = p_tenant and b.created_at < cutoff order by b.created_at limit p_limit) old
           where a.tenant_id = p_tenant and a.endpoint_id = old.endpoint_id and a.run_id = old.run_id and a.seq = old.seq and a.epoch = old.epoch;
           get diagnostics changed = row_count;
         elsif p_class = 'idempotency' then
           delete from plimsoll.idempotency i using (
-            select k.caller, k.key from plimsoll.idempotency k where k.tenant_id = p_tenant and k.expires_at < cutoff limit p_limit) old
+            select k.caller, k.key from plimsoll.idempotency k where k.tenant_id = p_tenant and k.expires_at < cutoff order by k.expires_at limit p_limit) old
           where i.tenant_id = p_tenant and i.environment = p_environment and i.caller = old.caller and i.key = old.key;
           get diagnostics changed = row_count;
         elsif p_class = 'rate' then
@@ -1502,11 +1508,12 @@ begin
           -- whoever has come to wait since then has changed the row, and keeps it
           delete from plimsoll.signal s using (
             select k.key, k.waiters from plimsoll.signal k
-            where k.tenant_id = p_tenant and k.environment = p_environment and coalesce(k.told_at, k.created_at) < cutoff
-              and not exists (select from plimsoll.run x where x.tenant_id = p_tenant and x.id = any (k.waiters) and x.ended_at is null)
-            limit p_limit) old
+            where k.tenant_id = p_tenant and k.environment = p_environment and k.created_at < cutoff
+              and (k.told_at is null or k.told_at < cutoff) and not exists (select from plimsoll.run x where x.tenant_id = p_tenant
+                and x.id = any (k.waiters) and x.status in ('queued', 'running', 'waiting_confirmation'))
+            order by k.created_at limit p_limit) old
           where s.tenant_id = p_tenant and s.environment = p_environment and s.key = old.key and s.waiters = old.waiters
-            and coalesce(s.told_at, s.created_at) < cutoff;
+            and (s.told_at is null or s.told_at < cutoff);
           get diagnostics changed = row_count;
         end if;
         done := p_dry or changed < p_limit;

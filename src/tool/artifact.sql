@@ -46,20 +46,19 @@ order by a.created_at, a.id;
 -- name: dropArtifacts
 -- of these objects, those that nobody may read: expired, removed, never referred to. Their rows become tombstones in the
 -- same statement; an object without a row has none to lose. What has expired stays as long as a legal hold covers it.
-with asked as (select k.key from unnest(:keys::text[]) as k (key)
-), kept as (
+with kept as (
   select a.object_key from plimsoll.artifact a
   join plimsoll.effect e on e.tenant_id = a.tenant_id and e.run_id = a.run_id and e.step = a.step and e.position = a.position
     and e.status = 'settled' and e.result_hash = a.result_hash
-  where a.tenant_id = :tenant::text and a.object_key in (select key from asked)
+  where a.tenant_id = :tenant::text and a.object_key = any (:keys::text[])
     and a.removed_at is null and (a.expires_at is null or a.expires_at > now() or exists (select from plimsoll.legal_hold h
       where h.tenant_id = a.tenant_id and h.environment = a.environment and h.released_at is null
         and (h.subject_id is null or h.subject_id = a.subject_id)))
 ), dropped as (
   update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
-  where a.tenant_id = :tenant::text and a.object_key in (select key from asked) and a.object_key not in (select object_key from kept)
+  where a.tenant_id = :tenant::text and a.object_key = any (:keys::text[]) and a.object_key not in (select object_key from kept)
 )
-select key as "key!" from asked where key not in (select object_key from kept);
+select k.key as "key!" from unnest(:keys::text[]) as k (key) where k.key not in (select object_key from kept);
 
 -- name: auditDownload
 insert into plimsoll.audit (tenant_id, id, environment, run_id, actor_kind, actor, action, target, outcome, digest)

@@ -140,8 +140,8 @@ order by a.created_at, a.id`,
 }
 
 export interface DropArtifactsParams {
-  readonly keys: readonly (string | null)[]
   readonly tenant: string
+  readonly keys: readonly (string | null)[]
 }
 export interface DropArtifactsRow {
   readonly key: string
@@ -151,22 +151,21 @@ export interface DropArtifactsRow {
  * same statement; an object without a row has none to lose. What has expired stays as long as a legal hold covers it.
  */
 export const dropArtifacts: Statement<DropArtifactsParams, DropArtifactsRow> = {
-  name: 'artifact_dropArtifacts_6c687510',
-  text: `with asked as (select k.key from unnest($1::text[]) as k (key)
-), kept as (
+  name: 'artifact_dropArtifacts_11e8c678',
+  text: `with kept as (
   select a.object_key from plimsoll.artifact a
   join plimsoll.effect e on e.tenant_id = a.tenant_id and e.run_id = a.run_id and e.step = a.step and e.position = a.position
     and e.status = 'settled' and e.result_hash = a.result_hash
-  where a.tenant_id = $2::text and a.object_key in (select key from asked)
+  where a.tenant_id = $1::text and a.object_key = any ($2::text[])
     and a.removed_at is null and (a.expires_at is null or a.expires_at > now() or exists (select from plimsoll.legal_hold h
       where h.tenant_id = a.tenant_id and h.environment = a.environment and h.released_at is null
         and (h.subject_id is null or h.subject_id = a.subject_id)))
 ), dropped as (
   update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
-  where a.tenant_id = $2::text and a.object_key in (select key from asked) and a.object_key not in (select object_key from kept)
+  where a.tenant_id = $1::text and a.object_key = any ($2::text[]) and a.object_key not in (select object_key from kept)
 )
-select key as "key" from asked where key not in (select object_key from kept)`,
-  params: ['keys', 'tenant'],
+select k.key as "key" from unnest($2::text[]) as k (key) where k.key not in (select object_key from kept)`,
+  params: ['tenant', 'keys'],
 }
 
 export interface AuditDownloadParams {

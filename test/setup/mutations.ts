@@ -503,17 +503,13 @@ export const MUTATIONS: readonly Mutation[] = [
   sweep('deletes starts that are young', 'k.starts[cardinality(k.starts)] < cutoff', 'true'),
   sweep('looks at the oldest start', 'k.starts[cardinality(k.starts)] < cutoff', 'k.starts[1] < cutoff'),
   sweep('takes what a living run may be told', 'cutoff := least(cutoff, (select', 'cutoff := coalesce(cutoff, (select'),
-  sweep(
-    'takes what somebody waits for',
-    'x.id = any (k.waiters) and x.ended_at is null',
-    'x.id = any (k.waiters) and false',
-  ),
+  sweep('takes what somebody waits for', 'x.id = any (k.waiters) and x.status', 'false and x.status'),
   sweep(
     'never takes what somebody waited for',
-    'x.id = any (k.waiters) and x.ended_at is null',
+    "x.id = any (k.waiters) and x.status in ('queued', 'running', 'waiting_confirmation')",
     'x.id = any (k.waiters)',
   ),
-  sweep('takes what was told of late', 'coalesce(s.told_at, s.created_at) < cutoff', 's.created_at < cutoff'),
+  sweep('takes what was told of late', '(s.told_at is null or s.told_at < cutoff) and not', 'not'),
   sweep('keeps the plan', 'set plan = p_blank_plan', 'set plan = plan'),
   sweep('keeps the result', 'result = null', 'result = result'),
   sweep(
