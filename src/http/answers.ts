@@ -223,6 +223,11 @@ export const answers = {
   confirmation,
   confirmations: page(confirmation),
   decided,
+  webhook: z.strictObject({
+    type: z.string(),
+    timestamp: time.describe('Of the event'),
+    data: z.looseObject({ run_id: z.string(), conversation_id: z.string(), seq: z.int() }),
+  }),
   signaled: z.strictObject({ signal: z.string(), status: z.literal('told') }),
   problem: z.strictObject({
     type: z.string(),

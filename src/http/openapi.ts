@@ -1,6 +1,7 @@
 /** `/openapi.json`, made from the schemas that requests are checked with and that tests hold answers against. */
 import { z } from 'zod'
 import { answers } from './answers.ts'
+import { webhooks } from './hooks.ts'
 import { bodies, queries } from './schemas.ts'
 
 interface Operation {
@@ -199,6 +200,7 @@ export function openapi(): object {
     info: { title: 'Plimsoll app plane', version: 'v1' },
     security: [{ bearer: [] }],
     paths,
+    webhooks: webhooks(),
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or a token of an end user' },

@@ -6,6 +6,7 @@ import { answers } from '../../src/http/answers.ts'
 import { appPlane } from '../../src/http/app.ts'
 import { streams } from '../../src/http/pump.ts'
 import { OPERATIONS } from '../../src/http/openapi.ts'
+import { EVENTS } from '../../src/kernel/events.ts'
 import { FAULTS } from '../../src/kernel/fault.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { agentOf, ended, openPlane, openStore, type Person, type Plane, SECRET, type Store } from '../setup/plane.ts'
@@ -157,6 +158,11 @@ describe('the description of the plane', () => {
     const described = await (await fetch(`${plane.url}/openapi.json`)).json()
     expect(described).toMatchObject({ openapi: '3.1.0', paths: { '/v1/runs': { get: {}, post: {} } } })
     expect(JSON.stringify(described)).not.toContain('"$schema"')
+    const seen = Object.entries(EVENTS).filter(([, { visibility }]) => visibility === 'user')
+    expect(Object.keys((described as { webhooks: object }).webhooks)).toEqual([
+      ...seen.map(([type]) => type),
+      'endpoint_tested',
+    ])
   })
 
   it('I1 holds for real answers', async () => {

@@ -1,6 +1,7 @@
 /** Events on their way out: what a receiver sees, whatever fails between the log and it. */
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { answers } from '../../src/http/answers.ts'
 import { DISABLE, MOST_ATTEMPTS } from '../../src/journal/webhook.ts'
 import type { EndpointId } from '../../src/journal/endpoint.store.ts'
 import type { OutboxMessage, Sink } from '../../src/journal/sink.ts'
@@ -273,6 +274,7 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     await got(2)
     const { body, headers } = receiver.got[1]!
     expect(() => new Webhook(secret).verify(body, headers)).not.toThrow()
+    expect(answers.webhook.safeParse(JSON.parse(body)).error?.issues).toBeUndefined()
     expect(() => new Webhook(old).verify(body, headers)).toThrow()
     const [{ secret: stored }] = (await store.admin(
       `select encode(secret, 'escape') as secret from plimsoll.endpoint`,
