@@ -50,8 +50,8 @@ const described = (type: string, summary: string, message: object) => ({
   },
 })
 
-export const webhooks = (): object =>
-  Object.fromEntries([
+export const webhooks = (): Record<string, object> =>
+  Object.fromEntries<object>([
     ...Object.entries(EVENTS)
       .filter(([, { visibility }]) => visibility === 'user')
       .map(([type, { body }]) => [type, described(type, `Data: ${body}`, EVENT)]),

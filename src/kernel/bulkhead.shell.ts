@@ -150,7 +150,7 @@ function openParty(clock: Clock, places: number): Party {
         },
         refuse(error) {
           signal.removeEventListener('abort', stop)
-          reject(error as Error)
+          reject(error)
         },
       }
       signal.addEventListener('abort', stop, { once: true })

@@ -152,10 +152,8 @@ describe('a bulkhead', () => {
             one.left = true
             one.ask.place!.leave('answered')
             await turns()
-            for (const a of without) {
-              const isFirst = waiting().find((w) => w.tenant === a.tenant) === a
-              if (isFirst && heldBy(a.tenant) === 0) expect((a.patience -= 1)).toBeGreaterThan(0)
-            }
+            const first = without.filter((a) => waiting().find((w) => w.tenant === a.tenant) === a)
+            for (const a of first.filter((a) => heldBy(a.tenant) === 0)) expect((a.patience -= 1)).toBeGreaterThan(0)
           } else {
             const before = new Set(waiting().map((a) => a.tenant)).size
             asked.push({ tenant, ask: asking(all.of('x', places, tenant)), patience: before + 1, left: false })
