@@ -49,7 +49,7 @@ interface Party {
 
 interface Waiter {
   go(place: Place): void
-  refuse(error: unknown): void
+  refuse(error: Error): void
 }
 
 /** A tenant at a party. */
@@ -131,7 +131,7 @@ function openParty(clock: Clock, places: number): Party {
       try {
         waiter.go(place(lane))
       } catch (error) {
-        waiter.refuse(error)
+        waiter.refuse(error as Error)
       }
     }
   }
