@@ -50,10 +50,9 @@ const described = (type: string, summary: string, message: object) => ({
   },
 })
 
-export const webhooks = (): Record<string, object> =>
-  Object.fromEntries<object>([
-    ...Object.entries(EVENTS)
-      .filter(([, { visibility }]) => visibility === 'user')
-      .map(([type, { body }]) => [type, described(type, `Data: ${body}`, EVENT)]),
-    ['endpoint_tested', described('endpoint_tested', 'An operator tries the endpoint', TEST)],
-  ])
+export function webhooks(): Record<string, object> {
+  const all: Record<string, object> = {}
+  for (const [type, { visibility, body }] of Object.entries(EVENTS))
+    if (visibility === 'user') all[type] = described(type, `Data: ${body}`, EVENT)
+  return { ...all, endpoint_tested: described('endpoint_tested', 'An operator tries the endpoint', TEST) }
+}
