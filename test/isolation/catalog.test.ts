@@ -231,6 +231,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('open_session', 'step'),
       row('outbox_claim', 'relay'),
       row('outbox_look', 'relay'),
+      row('outbox_take', 'relay'),
       row('reap', 'claim'),
       row('retention_due', 'retain'),
       row('start', 'step'),

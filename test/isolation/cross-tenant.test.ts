@@ -30,6 +30,7 @@ const CROSSING_FUNCTIONS = [
   'driven',
   'outbox_claim',
   'outbox_look',
+  'outbox_take',
   'reap',
   'retention_due',
   'sweep',

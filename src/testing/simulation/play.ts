@@ -2,8 +2,10 @@
 import { GUARDS, memoryStore, memoryVerbs } from '../memory/store.ts'
 import { withBug } from './bugs.ts'
 import { type Agents, agentsOn, type Stage } from './agents.ts'
+import { courierOf } from './courier.ts'
 import { judgeEnd } from './end.ts'
 import { judgeOf } from './judge.ts'
+import { listenerOf, NOBODY } from './listener.ts'
 import { actorsOf, type Known } from './people.ts'
 import { providerOf, TOOL_MS } from './provider.ts'
 import { chanceOf } from './random.ts'
@@ -63,7 +65,7 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
   const scenario = scenarioOf(chance)
   const verbs = memoryVerbs(bug?.guards ?? GUARDS)
   bug?.verbs?.(verbs)
-  const store = memoryStore({ now: sched.now, verbs })
+  const store = memoryStore({ now: sched.now, verbs, isChecked: bug?.unchecked !== true })
   let made = 0
   const outside: Process = sched.process('outside')
   const violations: Violation[] = []
@@ -87,6 +89,7 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
     downUntil: 0,
     release: 0,
     closedSince: new Map(),
+    swept: new Set(),
     said: new Map(),
     next: () => (made += 1),
     broken(invariant, detail) {
@@ -99,9 +102,17 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
     get judge() {
       return judge
     },
+    get listener() {
+      return listener
+    },
+    get tell() {
+      return tell
+    },
   }
   const provider = providerOf(world, outside)
   const judge = judgeOf(world)
+  const listener = scenario.listened ? listenerOf(world) : NOBODY
+  const tell = courierOf(world)
   const [first, second] = agents[scenario.agent]
   const cast = [withBug(first, bug, world), withBug(second, bug, world)] as const
   return world
@@ -115,13 +126,14 @@ async function perform(world: World): Promise<void> {
   const reader = scenario.reader ? readerOf(world, known) : null
   const isBroken = (): boolean => violations.length > 0
   await sched.run(
-    () => isBroken() || (known.isSilent && (sched.now() >= scenario.calmAt || haveEnded(world))),
+    () => isBroken() || (known.talking === 0 && (sched.now() >= scenario.calmAt || haveEnded(world))),
     () => {},
   )
   world.isStormy = false
   const calmAt = sched.now()
   const isOver = (): boolean =>
-    (haveEnded(world) && (reader?.seen().isOver ?? true)) || sched.now() > calmAt + LONGEST_MS
+    (haveEnded(world) && (reader?.seen().isOver ?? true) && world.listener.hasAll()) ||
+    sched.now() > calmAt + LONGEST_MS
   await sched.run(
     () => isBroken() || isOver(),
     () => judgeProgress(world, known, calmAt),

@@ -40,7 +40,7 @@ export const CALM: Weather = {
 
 export const PLANNERS = ['legal', 'hostile', 'looping', 'obedient', 'broken'] as const
 export type Planner = (typeof PLANNERS)[number]
-export const AGENTS = ['plain', 'replacing', 'tight', 'strict'] as const
+export const AGENTS = ['plain', 'replacing', 'tight', 'strict', 'minding'] as const
 export type AgentName = (typeof AGENTS)[number]
 export const MODES = ['keyed', 'blind', 'state', 'manual'] as const
 /** `keyed`: one effect per key, and it can be asked; `blind`: one per key, and it cannot; `state`: one per request, and it can; `manual`: neither. */
@@ -65,27 +65,58 @@ export interface Scenario {
   readonly flips: boolean
   readonly intruder: boolean
   readonly changesMind: number
+  /** How many conversations go on at the same time. */
+  readonly talkers: number
+  /** Events go to others, over the relays. */
+  readonly listened: boolean
+  /** Tools answer that they will tell later. */
+  readonly waits: boolean
+  /** Who is away for a while, and comes back. */
+  readonly outage: Outage | null
+  /** Runs that ended grow old at once, and are swept beside those that live. */
+  readonly sweeps: boolean
+  /** The reader leaves and does not come back. */
+  readonly vanishes: boolean
+}
+
+export interface Outage {
+  readonly of: Mode | 'model'
+  readonly from: number
+  readonly to: number
+}
+
+function outageOf(chance: Chance, modes: readonly Mode[]): Outage {
+  const from = chance.below(2_000)
+  return { of: chance.yes(0.2) ? 'model' : chance.pick(modes), from, to: from + chance.between(1_000, 12_000) }
 }
 
 export function scenarioOf(chance: Chance): Scenario {
-  const weather = weatherOf(chance)
+  const agent = chance.pick(['plain', 'plain', 'plain', 'tight', ...AGENTS] as const)
+  // who is noticed to be gone, and when, can only be told where nothing else goes wrong
+  const weather = agent === 'minding' && chance.yes(0.4) ? CALM : weatherOf(chance)
   const modes = chance.yes(0.5) ? [chance.pick(MODES)] : [chance.pick(MODES), chance.pick(MODES)]
   return {
     workers: chance.pick([1, 1, 2, 2, 3]),
     weather,
     calmAt: chance.between(3_000, 14_000),
-    agent: chance.pick(['plain', 'plain', 'plain', 'tight', ...AGENTS]),
+    agent,
     planner: chance.yes(0.6) ? 'legal' : chance.pick(PLANNERS),
     modes,
     messages: chance.pick([1, 1, 2, 3]),
     secondTab: chance.yes(0.2),
-    reader: chance.yes(0.5),
+    reader: agent === 'minding' || chance.yes(0.5),
     slowModel: chance.pick([0, 0, 0.6]),
     skewedClocks: chance.yes(0.2),
     revokes: chance.yes(0.1),
     flips: chance.yes(0.1),
     intruder: chance.yes(0.15),
     changesMind: chance.pick([0, 0, 0.2, 0.6]),
+    talkers: chance.yes(0.08) ? 3 : 1,
+    listened: chance.yes(0.18),
+    waits: chance.yes(0.2),
+    outage: chance.yes(0.08) ? outageOf(chance, modes) : null,
+    sweeps: chance.yes(0.1),
+    vanishes: chance.yes(0.5),
   }
 }
 
