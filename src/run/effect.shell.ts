@@ -135,10 +135,12 @@ async function perform(
   parts: ActParts,
   work: Work,
   call: Call,
-  { contract, services, asked, place }: Starting & { readonly asked: number },
+  { again, contract, services, asked, place }: Starting & { readonly asked: number },
 ): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
+  // stopped before it leaves: of a first try that is the outcome, of a repeat it says nothing about the tries before
+  if (again && work.patient.aborted) return 'reload'
   // paused between the commit and here: another may own the run, and a provider without a key would act twice
   if (parts.clock.monotonic() >= parts.leaseUntil()) throw new Fault('lease_lost')
   if (parts.clock.monotonic() - asked > START_MS) return null

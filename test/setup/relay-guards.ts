@@ -102,7 +102,7 @@ export const OUTBOX_CLAIM: readonly Guard[] = [
     const worker = await seedWorker(store)
     expect((await claim(store, worker)).sort()).toEqual([lost, carried].sort())
     expect(await claim(store, worker, { held: [`${id}/${carried}`, `${id}/other`] })).toEqual([lost])
-    expect(await claim(store, worker, { held: [`${id}/${carried}`, `${id}/${lost}`] })).toEqual([])
+    expect(await claim(store, worker, { each: 4, held: [`${id}/${carried}`, `${id}/${lost}`] })).toEqual([])
     expect(await deliveryOf(store, id, lost)).toMatchObject({ worker_id: worker, epoch: 2 })
     expect(await deliveryOf(store, id, carried)).toMatchObject({ worker_id: worker, epoch: 1 })
   }),

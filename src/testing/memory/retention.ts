@@ -20,6 +20,7 @@ export const SWEEP: Guards<readonly [RunRow, Sweeping]> = {
   sent: (r, s) => s.class !== 'event' || s.tables.delivery.of(keyOf(r)).every((d) => d.due_at === Infinity),
   known: (r, s) => s.class !== 'value' || s.tables.effect.of(keyOf(r)).every((e) => !OPEN.has(e.status)),
 }
+const OF_AGE: ReadonlySet<string> = new Set(['ended', 'old'])
 const OPEN: ReadonlySet<string> = new Set(['started', 'unknown'])
 const keyOf = (r: RunRow): string => `${r.tenant_id}/${r.id}`
 
@@ -68,14 +69,16 @@ interface Batch extends Blank {
 
 function sweepBatch(tables: Tables, { rule, limit, cutoff, guards, ...blank }: Batch) {
   const sweeping: Sweeping = { class: rule.class, tables, cutoff }
-  const { ended, old, ...kept } = guards
   // what is taken away must be old; what is old may still have to stay
+  const named = (isAge: boolean): Guards<readonly [RunRow, Sweeping]> =>
+    Object.fromEntries(Object.entries(guards).filter(([name]) => OF_AGE.has(name) === isAge))
+  const [aged, loose] = [named(true), named(false)]
   const due = [...tables.run.all()]
     .filter((r) => r.tenant_id === rule.tenant_id && r.environment === rule.environment)
-    .filter((r) => passes({ ended, old } as Guards<readonly [RunRow, Sweeping]>, r, sweeping) && isAfter(r, rule))
+    .filter((r) => passes(aged, r, sweeping) && isAfter(r, rule))
     .sort((a, b) => endOf(a) - endOf(b) || (a.id < b.id ? -1 : 1))
     .slice(0, limit)
-  const gone = due.filter((r) => passes(kept as Guards<readonly [RunRow, Sweeping]>, r, sweeping))
+  const gone = due.filter((r) => passes(loose, r, sweeping))
   const changed = gone.reduce((sum, r) => sum + takeAway(tables, r, rule.class, blank), 0)
   const done = due.length < limit
   const first = due.find((r) => !gone.includes(r))

@@ -209,7 +209,7 @@ async function operate(world: World, sleep: Sleep): Promise<void> {
       const known: Resolution = truth
         ? { outcome: 'happened', result: { done: 'said' }, reason: 'looked it up' }
         : { outcome: no, reason: 'looked it up' }
-      const said: Resolution = chance.yes(0.05) ? { outcome: 'leave', reason: 'nobody answers' } : known
+      const said: Resolution = chance.yes(0.15) ? { outcome: 'leave', reason: 'nobody answers' } : known
       const at = { run: e.run as RunId, step: e.step, position: e.position }
       const say = () => ask(world, (r) => r.resolve(OLGA, at, said))
       await Promise.all(chance.yes(0.2) ? [say(), say()] : [say()])

@@ -116,7 +116,7 @@ export function scenarioOf(chance: Chance): Scenario {
     waits: chance.yes(0.2),
     outage: chance.yes(0.08) ? outageOf(chance, modes) : null,
     sweeps: chance.yes(0.1),
-    vanishes: chance.yes(0.5),
+    vanishes: chance.yes(0.8),
   }
 }
 
@@ -131,7 +131,7 @@ function weatherOf(chance: Chance): Weather {
     slowReply: some(0.1),
     throws: chance.yes(0.1) ? 0.01 : 0,
     restarts: chance.yes(0.2) ? [chance.between(500, 8_000)] : [],
-    provider: chance.yes(0.8) ? chance.fraction() * 0.6 : 0,
+    provider: chance.yes(0.8) ? chance.fraction() * 0.8 : 0,
     model: some(0.2),
     authorizer: chance.yes(0.1) ? 0.2 : 0,
   }
