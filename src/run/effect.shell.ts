@@ -191,7 +191,9 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
     throwIfHandedBack(work.owned)
     if (answer.happened === true)
       return settled(work.run, call, await recorded(parts, place, services?.keeper ?? null, answer.outcome))
-    if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)
+    // what may answer later may have been taken, to happen some other time: "not there" is no proof that it will not
+    const isClear = answer.happened === false && !contract.implementation.resume
+    if (!isClear && (over || !keyed)) return unknown(work.run, call)
     // "not there" means nothing while the request may still be on its way, unless the key makes a second one harmless
     const wait = START_MS + contract.timeoutMs - (call.startedMs ?? 0)
     if ((over || !keyed) && wait > 0) return { run: work.run, report: { kind: 'probe_later', ms: wait } }

@@ -80,7 +80,7 @@ async function ordered(
 const WAITING_MS = 20_000
 
 /** An effect that is taken now and told of later; `manual` has nobody who could be asked. */
-function waitingOf(stage: Stage, mode: 'keyed' | 'manual'): Contract {
+function waitingOf(stage: Stage, mode: 'keyed' | 'state' | 'manual'): Contract {
   const name = `${mode}.wait`
   return tool(`${name}@1`, {
     input,
@@ -94,17 +94,17 @@ function waitingOf(stage: Stage, mode: 'keyed' | 'manual'): Contract {
       await ordered(stage, { mode, tool: name, ...args, tells: signal }, cx)
       return later({ signal, withinMs: WAITING_MS })
     },
-    ...(mode === 'keyed' ? askable(stage, WAITING_MS) : {}),
+    ...(mode === 'manual' ? {} : askable(stage, mode)),
   })
 }
 
-const askable = (stage: Stage, withinMs: number) => ({
-  probe: (cx: ToolContext) => onStage(stage).provider.probe('keyed', cx.effectKey),
+const askable = (stage: Stage, mode: Mode) => ({
+  probe: (cx: ToolContext) => onStage(stage).provider.probe(mode, cx.effectKey),
   async resume(_: Input, cx: ToolContext, arrived: Arrived | null) {
     const world = onStage(stage)
     if (!arrived) {
-      const asked = await world.provider.probe('keyed', cx.effectKey)
-      return asked.happened === true ? asked.result : later({ signal: signalOf(cx), withinMs })
+      const asked = await world.provider.probe(mode, cx.effectKey)
+      return asked.happened === true ? asked.result : later({ signal: signalOf(cx), withinMs: WAITING_MS })
     }
     const told = arrived.body as { readonly by: string; readonly done: boolean }
     if (told.by !== 'courier') world.broken('T3 nobody is heard but who may tell', placeOf(cx))
@@ -189,7 +189,13 @@ export type Agents = Readonly<Record<AgentName, readonly [Agent, Agent]>>
 
 export function agentsOn(stage: Stage): Agents {
   const tools = [
-    ...[lookOf(stage), queueOf(stage), waitingOf(stage, 'keyed'), waitingOf(stage, 'manual')],
+    ...[
+      lookOf(stage),
+      queueOf(stage),
+      waitingOf(stage, 'keyed'),
+      waitingOf(stage, 'state'),
+      waitingOf(stage, 'manual'),
+    ],
     ...MODES.flatMap((mode) => [effectOf(stage, mode, false), effectOf(stage, mode, true)]),
   ]
   const made = (name: AgentName, instructions: string): Agent =>

@@ -3,7 +3,7 @@ import { plainSealer } from '../../db/seal.ts'
 import type { JsonObject } from '../../kernel/json.ts'
 import type { MessageRow, RunRow } from '../memory/rows.ts'
 import type { Reader } from './reader.ts'
-import { implausible } from './reference.ts'
+import { endOf, implausible } from './reference.ts'
 import type { World } from './world.ts'
 
 export function judgeEnd(world: World, reader: Reader | null): void {
@@ -40,8 +40,10 @@ function judgeRun(world: World, run: RunRow): void {
   if (sum((l) => l.reserved_cost - l.released_cost) !== 0) world.broken('16 the ledger adds up', run.id)
   if (world.swept.has(key)) return
   const told = tables.event.of(key).map(({ type, body }) => ({ type, body: open(run, body) as JsonObject }))
-  const lie = implausible(told)
+  const lie = implausible(told, (tool) => tool.startsWith('shelf.'))
   if (lie !== null) world.broken('the story of a run can be true', `${run.id}: ${lie}`)
+  const { status, reason } = endOf(told)
+  if (status !== run.status || reason !== run.end_reason) world.broken('the story ends as the run did', run.id)
 }
 
 const open = (run: RunRow, sealed: string): unknown =>

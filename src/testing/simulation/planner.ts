@@ -78,7 +78,7 @@ const argsOf = (world: World, item = `i${world.next()}`): string =>
 function effect(world: World): Said['calls'][number] {
   const { chance, scenario } = world
   if (scenario.waits && chance.yes(0.5))
-    return { name: chance.pick(['keyed__wait', 'manual__wait', 'shelf__queue']), args: argsOf(world) }
+    return { name: chance.pick(['keyed__wait', 'state__wait', 'manual__wait', 'shelf__queue']), args: argsOf(world) }
   return { name: `${chance.pick(scenario.modes)}__${chance.yes(0.5) ? 'hand' : 'note'}`, args: argsOf(world) }
 }
 const look = (world: World): Said['calls'][number] => ({ name: 'shelf__look', args: argsOf(world) })

@@ -59,7 +59,7 @@ export function readerOf(world: World, known: Known): Reader {
     line.hangUp()
     watching.isOver = true
     isLeft = true
-    if (scenario.weather !== CALM) return
+    if (scenario.weather !== CALM || scenario.flips) return
     known.isGone = true
     const check = (): void => {
       if (run?.followed_until != null && run.cancel_cause === null && run.end_reason === null)
