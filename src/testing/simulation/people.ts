@@ -43,6 +43,8 @@ export interface Known {
   readonly sessions: Map<SessionId, number>
   /** Conversations in which something is still to be said; 0 when everybody has said what he had to say. */
   talking: number
+  /** Every run has ended, grown old and been swept. */
+  isSwept: boolean
   /** The user has gone away, and answers nothing any more. */
   isGone: boolean
 }
@@ -50,7 +52,7 @@ export interface Known {
 type Answer<T> = { readonly value: T } | { readonly code: FaultCode; readonly fault: Fault }
 
 export function actorsOf(world: World): Known {
-  const known: Known = { runs: [], sessions: new Map(), talking: world.scenario.talkers, isGone: false }
+  const known: Known = { runs: [], sessions: new Map(), talking: world.scenario.talkers, isGone: false, isSwept: false }
   const { sched, scenario } = world
   const act = (name: string, body: (sleep: Sleep) => Promise<void>): void => {
     const process = sched.process(name)
@@ -67,7 +69,7 @@ export function actorsOf(world: World): Known {
   if (scenario.skewedClocks) act('gremlin', (sleep) => turnClocks(world, sleep))
   if (scenario.revokes) act('admin', (sleep) => revoke(world, sleep))
   if (scenario.flips) act('deploy', (sleep) => flip(world, sleep))
-  if (scenario.sweeps) act('olga.archive', (sleep) => archive(world, sleep))
+  if (scenario.sweeps) act('olga.archive', (sleep) => archive(world, known, sleep))
   return known
 }
 
@@ -141,6 +143,10 @@ async function answerCards(world: World, known: Known, sleep: Sleep): Promise<vo
     const page = await ask(world, (r) => r.reads.confirmations(ANN, { run: '', after: '', limit: 10 }))
     for (const card of 'value' in page ? page.value.items : []) {
       if (world.isStormy && chance.yes(0.25)) continue
+      if (world.isStormy && chance.yes(0.15)) {
+        pressLate(world, card)
+        continue
+      }
       if (world.isStormy && chance.yes(0.2)) await pressWrongly(world, card)
       const yes = chance.yes(0.75)
       const presses = chance.yes(0.2)
@@ -163,6 +169,13 @@ async function press(world: World, card: ConfirmationView, approve: boolean): Pr
   changeMind(world, card.run, 60)
   const answer = await ask(world, (r) => r.decide(ANN, decisionOf(card, approve)))
   return 'value' in answer ? approve : null
+}
+
+/** The card lay there for longer than it was good for. */
+function pressLate(world: World, card: ConfirmationView): void {
+  const { sched, chance } = world
+  const late = (): void => void press(world, card, true)
+  sched.after(sched.current(), card.expiresAt - sched.now() + chance.between(-200, 1_500), late, 'presses late')
 }
 
 /** A spent decision answers what was recorded, and nothing else happens. */
@@ -209,7 +222,9 @@ async function operate(world: World, sleep: Sleep): Promise<void> {
       const known: Resolution = truth
         ? { outcome: 'happened', result: { done: 'said' }, reason: 'looked it up' }
         : { outcome: no, reason: 'looked it up' }
-      const said: Resolution = chance.yes(0.15) ? { outcome: 'leave', reason: 'nobody answers' } : known
+      const said: Resolution = chance.yes(world.scenario.sweeps ? 0.5 : 0.08)
+        ? { outcome: 'leave', reason: 'nobody answers' }
+        : known
       const at = { run: e.run as RunId, step: e.step, position: e.position }
       const say = () => ask(world, (r) => r.resolve(OLGA, at, said))
       await Promise.all(chance.yes(0.2) ? [say(), say()] : [say()])
@@ -284,7 +299,7 @@ async function flip(world: World, sleep: Sleep): Promise<void> {
 const AGED_MS = 7_200_000
 
 /** Runs that ended are made older than they are, once the relays know of their end, and swept beside those that live. */
-async function archive(world: World, sleep: Sleep): Promise<void> {
+async function archive(world: World, known: Known, sleep: Sleep): Promise<void> {
   const { tables, sched } = world
   for (const name of ['delta', 'event', 'message', 'value'])
     await ask(world, (r) => r.retention.set(OLGA, name, 0, 'to see what stays'))
@@ -298,6 +313,9 @@ async function archive(world: World, sleep: Sleep): Promise<void> {
       tables.run.change(run, { ended_at: ended_at - AGED_MS })
       aged += 1
     }
-    if (aged > 0) await ask(world, (r) => r.retention.run(OLGA, false))
+    if (aged === 0) continue
+    const swept = await ask(world, (r) => r.retention.run(OLGA, false))
+    const isOld = ({ ended_at }: { readonly ended_at: number | null }): boolean => (ended_at ?? Infinity) < 0
+    known.isSwept = 'value' in swept && !has(tables.run, (run) => !isOld(run))
   }
 }

@@ -34,6 +34,8 @@ export interface Theatre {
 /** Once it is calm a run rests or moves within two leases and the longest that a step may take without a commit. */
 const STEP_MS = 2 * TOOL_MS + 12_000
 const PATIENCE_MS = 2 * TIMES.leaseMs + STEP_MS
+/** So long the archivist takes, at most. */
+const SWEEP_MS = 12_000
 /** Waits for people and deadlines included; whatever is not at rest by then never will be. */
 const LONGEST_MS = 400_000
 
@@ -131,6 +133,8 @@ async function perform(world: World): Promise<void> {
   )
   world.isStormy = false
   const calmAt = sched.now()
+  // a sweep that did not come through is not asked for again
+  const isSwept = (): boolean => !scenario.sweeps || known.isSwept || sched.now() > calmAt + SWEEP_MS
   const isOver = (): boolean =>
     (haveEnded(world) && (reader?.seen().isOver ?? true) && world.listener.hasAll()) ||
     sched.now() > calmAt + LONGEST_MS

@@ -45,7 +45,7 @@ export function readerOf(world: World, known: Known): Reader {
     const line = connect(world, watching, { run: watching.run, server })
     const mind = (): void => {
       if (watching.isOver) return
-      if (vanishes && chance.yes(0.2)) return leave(line)
+      if (vanishes && chance.yes(0.4)) return leave(line)
       const isCut = world.isStormy && chance.yes(0.15)
       if (isCut) line.hangUp()
       if (isCut || line.isBroken() || !server.process.isAlive) return look()

@@ -85,15 +85,44 @@ export interface Outage {
   readonly to: number
 }
 
+/**
+ * What a part of the stories is about: troubles that need each other would seldom meet by chance alone. Everything else stays
+ * as chance has made it.
+ */
+const THEMES: readonly ((chance: Chance, made: Scenario) => Partial<Scenario>)[] = [
+  // who stands still for about as long as its lease, in the middle of an effect
+  (chance, { weather }) => ({
+    workers: chance.pick([1, 1, 2]),
+    weather: { ...weather, pause: 0.05, crash: 0, lostReply: 0, lostRequest: 0, restarts: [] },
+    planner: 'legal',
+    calmAt: chance.between(9_000, 14_000),
+  }),
+  // a provider that is slow, and of which nobody knows what it did
+  (chance, { weather }) => ({ weather: { ...weather, provider: 0.7 }, planner: 'legal', modes: [chance.pick(MODES)] }),
+  // an answer that takes its time, before a reader, while servers die
+  (_, { weather }) => ({ weather: { ...weather, crash: 0.015 }, reader: true, slowModel: 0.8, planner: 'legal' }),
+  // what ended is swept while others live, listen, or do not know
+  (chance, { weather }) => ({
+    ...{ sweeps: true, listened: chance.yes(0.5), messages: 2, planner: 'legal' },
+    ...(chance.yes(0.5) && { modes: ['manual'], weather: { ...weather, provider: 0.6 } }),
+  }),
+]
+
+export function scenarioOf(chance: Chance): Scenario {
+  const made = anyOf(chance)
+  const theme = made.weather !== CALM && chance.yes(0.3) ? chance.pick(THEMES) : null
+  return theme ? { ...made, ...theme(chance, made) } : made
+}
+
 function outageOf(chance: Chance, modes: readonly Mode[]): Outage {
   const from = chance.below(2_000)
   return { of: chance.yes(0.2) ? 'model' : chance.pick(modes), from, to: from + chance.between(1_000, 12_000) }
 }
 
-export function scenarioOf(chance: Chance): Scenario {
-  const agent = chance.pick(['plain', 'plain', 'plain', 'tight', ...AGENTS] as const)
+function anyOf(chance: Chance): Scenario {
+  const agent = chance.pick(['plain', 'plain', 'tight', ...AGENTS] as const)
   // who is noticed to be gone, and when, can only be told where nothing else goes wrong
-  const weather = agent === 'minding' && chance.yes(0.4) ? CALM : weatherOf(chance)
+  const weather = agent === 'minding' && chance.yes(0.6) ? CALM : weatherOf(chance)
   const modes = chance.yes(0.5) ? [chance.pick(MODES)] : [chance.pick(MODES), chance.pick(MODES)]
   return {
     workers: chance.pick([1, 1, 2, 2, 3]),
@@ -102,20 +131,20 @@ export function scenarioOf(chance: Chance): Scenario {
     agent,
     planner: chance.yes(0.6) ? 'legal' : chance.pick(PLANNERS),
     modes,
-    messages: chance.pick([1, 1, 2, 3]),
-    secondTab: chance.yes(0.2),
-    reader: agent === 'minding' || chance.yes(0.5),
+    messages: chance.pick([1, 1, 1, 2, 3]),
+    secondTab: chance.yes(0.15),
+    reader: agent === 'minding' || chance.yes(0.4),
     slowModel: chance.pick([0, 0, 0.6]),
     skewedClocks: chance.yes(0.2),
     revokes: chance.yes(0.1),
     flips: chance.yes(0.1),
     intruder: chance.yes(0.15),
     changesMind: chance.pick([0, 0, 0.2, 0.6]),
-    talkers: chance.yes(0.08) ? 3 : 1,
-    listened: chance.yes(0.18),
+    talkers: chance.yes(0.06) ? chance.pick([2, 3]) : 1,
+    listened: chance.yes(0.15),
     waits: chance.yes(0.2),
     outage: chance.yes(0.08) ? outageOf(chance, modes) : null,
-    sweeps: chance.yes(0.1),
+    sweeps: chance.yes(0.05),
     vanishes: chance.yes(0.8),
   }
 }
