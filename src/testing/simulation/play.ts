@@ -136,7 +136,7 @@ async function perform(world: World): Promise<void> {
   // a sweep that did not come through is not asked for again
   const isSwept = (): boolean => !scenario.sweeps || known.isSwept || sched.now() > calmAt + SWEEP_MS
   const isOver = (): boolean =>
-    (haveEnded(world) && (reader?.seen().isOver ?? true) && world.listener.hasAll()) ||
+    (haveEnded(world) && (reader?.seen().isOver ?? true) && world.listener.hasAll() && isSwept()) ||
     sched.now() > calmAt + LONGEST_MS
   await sched.run(
     () => isBroken() || isOver(),
