@@ -10,14 +10,15 @@ export function judgeSweep(world: World): void {
   }
 }
 
-function judgeLiving({ tables, broken }: World, run: RunRow): void {
+function judgeLiving(world: World, run: RunRow): void {
+  const { tables } = world
   const key = `${run.tenant_id}/${run.id}`
   const isWhole =
     tables.event.of(key).length === run.event_seq &&
     tables.message.of(key).length === run.message_seq &&
     tables.effect.of(key).every((e) => !isBlank(run, e.arguments)) &&
     tables.confirmation.of(key).every((c) => c.plan.length > 0)
-  if (!isWhole) broken('L9 a living run keeps what it has', run.id)
+  if (!isWhole) world.broken('L9 a living run keeps what it has', run.id)
 }
 
 function judgeEnded(world: World, run: RunRow): void {

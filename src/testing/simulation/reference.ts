@@ -79,9 +79,11 @@ const WAKES: Readonly<Record<WaitReason, readonly string[]>> = {
   question: [],
 }
 
+const text = (value: unknown): string => (typeof value === 'object' ? '' : `${value as string | number}`)
+
 type Of = readonly JsonObject[]
 const listOf = (body: JsonObject, name: string): Of => body[name] as unknown as Of
-const placeOf = (run: Model, position: unknown): string => `${run.step}/${String(position)}`
+const placeOf = (run: Model, position: unknown): string => `${run.step}/${text(position)}`
 
 /** The named calls go from one of these states to the next; false when one is in another, or was never planned. */
 function go(run: Model, of: Of, next: CallState, from: readonly CallState[]): boolean {
@@ -99,7 +101,7 @@ const RULES: Readonly<Record<string, (run: Model, body: JsonObject) => boolean>>
     run.step += 1
     const planned = listOf(body, 'calls').map((c): [number, Call] => [
       Number(c['position']),
-      { tool: String(c['tool']), state: 'open', hasLeft: false, outcome: null },
+      { tool: text(c['tool']), state: 'open', hasLeft: false, outcome: null },
     ])
     run.calls = new Map(planned)
     return isNext
@@ -108,20 +110,20 @@ const RULES: Readonly<Record<string, (run: Model, body: JsonObject) => boolean>>
     const asked = listOf(body, 'confirmations')
     for (const c of asked) {
       const call = run.calls.get(Number(c['position']))
-      if (call) run.cards.set(String(c['id']), call)
+      if (call) run.cards.set(text(c['id']), call)
     }
     return go(run, asked, 'asked', ['open', 'closed'])
   },
   confirmation_decided(run, { confirmation, outcome }) {
-    const call = run.cards.get(String(confirmation))
+    const call = run.cards.get(text(confirmation))
     if (call?.state !== 'asked' || run.canceled) return false
     call.state = outcome === 'approved' ? 'approved' : 'rejected'
-    if (outcome !== 'approved') run.rejected.add(String(confirmation))
+    if (outcome !== 'approved') run.rejected.add(text(confirmation))
     return true
   },
   confirmation_closed: (run, body) =>
     listOf(body, 'confirmations').every(({ id }) => {
-      const call = run.cards.get(String(id))
+      const call = run.cards.get(text(id))
       if (call?.state === 'asked' || call?.state === 'approved') call.state = 'closed'
       return call !== undefined
     }),
@@ -163,12 +165,12 @@ const RULES: Readonly<Record<string, (run: Model, body: JsonObject) => boolean>>
   },
   run_ended(run, body) {
     run.ended = true
-    const done = listOf(body, 'done').map((d) => `${String(d['step'])}/${String(d['position'])}`)
+    const done = listOf(body, 'done').map((d) => `${text(d['step'])}/${text(d['position'])}`)
     const states = [...run.calls.values()].map(({ state }) => state)
     const isLeft = body['reason'] === 'unknown_effect' && states.includes('unknown')
     const isOpen = states.includes('started') || states.includes('unknown')
     const isAllTold = done.length === run.happened.size && done.every((place) => run.happened.has(place))
-    return (isLeft || !isOpen) && isAllTold && isEnd(run, String(body['status']), String(body['reason']))
+    return (isLeft || !isOpen) && isAllTold && isEnd(run, text(body['status']), text(body['reason']))
   },
 }
 
