@@ -1008,43 +1008,6 @@ end $function$;
 alter function plimsoll.open_session(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.open_session(jsonb,text[]) to plimsoll_app;
 
-CREATE OR REPLACE FUNCTION plimsoll.outbox_claim(p_worker text, p_sinks text[], p_limit integer, p_each integer)
- RETURNS TABLE(tenant text, environment text, endpoint text, run text, epoch bigint)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET enable_seqscan TO 'off'
-AS $function$
-#variable_conflict use_column
-begin
-  return query
-  with place as materialized (
-    select e.tenant_id, e.id, case when e.failures > 0 then 1 else p_each end as room from plimsoll.endpoint e
-    where e.state = 'enabled' and e.retry_at <= now()
-    union all
-    select null, s.name, p_each from plimsoll.sink s where s.name = any (p_sinks)
-  ), due as materialized (
-    select x.tenant_id, x.endpoint_id, x.run_id from place p cross join lateral (
-      select d.tenant_id, d.endpoint_id, d.run_id from plimsoll.delivery d
-      where d.endpoint_id = p.id and (p.tenant_id is null or d.tenant_id = p.tenant_id) and d.due_at <= now()
-        and d.due_at < 'infinity'
-        and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now())
-        and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
-      order by d.due_at
-      limit greatest(0, p.room - (
-        select count(*) from plimsoll.delivery c join plimsoll.worker w on w.id = c.worker_id
-        where c.endpoint_id = p.id and c.worker_id is not null and w.lease_until > now()))
-      for update skip locked
-    ) x
-    limit p_limit
-  )
-  update plimsoll.delivery d set worker_id = p_worker, epoch = d.epoch + 1
-  from due where d.tenant_id = due.tenant_id and d.endpoint_id = due.endpoint_id and d.run_id = due.run_id
-  returning d.tenant_id, d.environment, d.endpoint_id, d.run_id, d.epoch;
-end $function$;
-alter function plimsoll.outbox_claim(text,text[],integer,integer) owner to plimsoll_relay;
-grant execute on function plimsoll.outbox_claim(text,text[],integer,integer) to plimsoll_app;
-
 CREATE OR REPLACE FUNCTION plimsoll.outbox_look(p_sinks text[], p_every_ms bigint, p_back_ms bigint)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1100,6 +1063,45 @@ begin
 end $function$;
 alter function plimsoll.outbox_look(text[],bigint,bigint) owner to plimsoll_relay;
 grant execute on function plimsoll.outbox_look(text[],bigint,bigint) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.outbox_take(p_worker text, p_sinks text[], p_limit integer, p_each integer, p_held text[])
+ RETURNS TABLE(tenant text, environment text, endpoint text, run text, epoch bigint)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with place as materialized (
+    select e.tenant_id, e.id, case when e.failures > 0 then 1 else p_each end as room from plimsoll.endpoint e
+    where e.state = 'enabled' and e.retry_at <= now()
+    union all
+    select null, s.name, p_each from plimsoll.sink s where s.name = any (p_sinks)
+  ), due as materialized (
+    select x.tenant_id, x.endpoint_id, x.run_id from place p cross join lateral (
+      select d.tenant_id, d.endpoint_id, d.run_id from plimsoll.delivery d
+      where d.endpoint_id = p.id and (p.tenant_id is null or d.tenant_id = p.tenant_id) and d.due_at <= now()
+        and d.due_at < 'infinity'
+        and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now()
+                        and (w.id <> p_worker or d.endpoint_id || '/' || d.run_id = any (p_held)))
+        and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
+      order by d.due_at
+      limit greatest(0, p.room - (
+        select count(*) from plimsoll.delivery c join plimsoll.worker w on w.id = c.worker_id
+        where c.endpoint_id = p.id and c.worker_id is not null and w.lease_until > now()
+          and (w.id <> p_worker or c.endpoint_id || '/' || c.run_id = any (p_held))))
+      for update skip locked
+    ) x
+    limit p_limit
+  )
+  update plimsoll.delivery d set worker_id = p_worker, epoch = d.epoch + 1
+  from due where d.tenant_id = due.tenant_id and d.endpoint_id = due.endpoint_id and d.run_id = due.run_id
+  returning d.tenant_id, d.environment, d.endpoint_id, d.run_id, d.epoch;
+end $function$;
+alter function plimsoll.outbox_take(text,text[],integer,integer,text[]) owner to plimsoll_relay;
+grant execute on function plimsoll.outbox_take(text,text[],integer,integer,text[]) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.reap(p_limit integer)
  RETURNS integer

@@ -3,7 +3,7 @@ select plimsoll.outbox_look(:sinks::text[], :everyMs::int8, :backMs::int8) as "s
 
 -- name: claim
 select tenant as "tenant!", environment as "environment!", endpoint as "endpoint!", run as "run!", epoch as "epoch!"
-from plimsoll.outbox_claim(:worker::text, :sinks::text[], :limit::int, :each::int);
+from plimsoll.outbox_take(:worker::text, :sinks::text[], :limit::int, :each::int, :held::text[]);
 
 -- name: parcel
 -- What a claim has to send, in order; one row without an event when there is nothing. No row: the claim is another's now.

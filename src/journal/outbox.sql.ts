@@ -20,6 +20,7 @@ export interface ClaimParams {
   readonly sinks: readonly (string | null)[]
   readonly limit: number
   readonly each: number
+  readonly held: readonly (string | null)[]
 }
 export interface ClaimRow {
   readonly tenant: string
@@ -29,10 +30,10 @@ export interface ClaimRow {
   readonly epoch: number
 }
 export const claim: Statement<ClaimParams, ClaimRow> = {
-  name: 'outbox_claim_6294c798',
+  name: 'outbox_claim_e6c4a665',
   text: `select tenant as "tenant", environment as "environment", endpoint as "endpoint", run as "run", epoch as "epoch"
-from plimsoll.outbox_claim($1::text, $2::text[], $3::int, $4::int)`,
-  params: ['worker', 'sinks', 'limit', 'each'],
+from plimsoll.outbox_take($1::text, $2::text[], $3::int, $4::int, $5::text[])`,
+  params: ['worker', 'sinks', 'limit', 'each', 'held'],
 }
 
 export interface ParcelParams {

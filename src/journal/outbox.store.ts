@@ -17,6 +17,8 @@ export interface Claim {
   readonly epoch: number
 }
 
+export const carriedAs = ({ endpoint, run }: Claim): string => `${endpoint}/${run}`
+
 export interface Parcel {
   /** In the order of the run. */
   readonly messages: readonly OutboxMessage[]
@@ -57,8 +59,16 @@ export interface Failure {
 export interface OutboxStore {
   /** Makes due what is new. How many endpoints and sinks there are to serve. Crosses tenants; reads no content. */
   look(sinks: readonly string[], everyMs: number, backMs: number): Promise<number>
-  /** Crosses tenants; reads no content. `each`: of one endpoint at a time, over all relays. */
-  claim(worker: string, sinks: readonly string[], limit: number, each: number): Promise<readonly Claim[]>
+  /**
+   * Crosses tenants; reads no content. `each`: of one endpoint at a time, over all relays. `held`: what this relay carries,
+   * by `carriedAs`; what the store believes it has beside that comes again.
+   */
+  claim(
+    worker: string,
+    sinks: readonly string[],
+    room: { readonly limit: number; readonly each: number },
+    held: readonly string[],
+  ): Promise<readonly Claim[]>
   /** Null when the claim is another's now. */
   parcel(claim: Claim, limit: number): Promise<Parcel | null>
   /** False when the claim is another's now: the event will come again, under the same id. */
@@ -72,7 +82,7 @@ export function outboxStore(db: Db, sealer: Sealer): OutboxStore {
   const open = (tenant: string, sealed: Uint8Array): string => Buffer.from(sealer.open(tenant, sealed)).toString()
   return {
     look: async (sinks, everyMs, backMs) => (await db.call(look, { sinks, everyMs, backMs }))[0]?.served ?? 0,
-    claim: (worker, sinks, limit, each) => db.call(claim, { worker, sinks, limit, each }),
+    claim: (worker, sinks, { limit, each }, held) => db.call(claim, { worker, sinks, limit, each, held }),
     async parcel(of, limit) {
       const rows = await db.read(of, parcel, { ...of, limit })
       const [first] = rows

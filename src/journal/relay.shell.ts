@@ -11,7 +11,7 @@ import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Egress } from '../tool/egress.shell.ts'
-import type { Claim, OutboxStore, Parcel, Target } from './outbox.store.ts'
+import { carriedAs, type Claim, type OutboxStore, type Parcel, type Target } from './outbox.store.ts'
 import type { OutboxMessage, Sink } from './sink.ts'
 import { DISABLE, MOST_ATTEMPTS, pauseOf, payloadOf, sinkWaitOf, waitOf } from './webhook.ts'
 import { type Answered, isGone, post } from './webhook.shell.ts'
@@ -43,6 +43,8 @@ const BACK_MS = 30_000
 /** Once an hour a look over a day, for a commit that a server held up for longer than it should. */
 const LONG_BACK_MS = 86_400_000
 const HOUR_MS = 3_600_000
+/** After a fault of the store, or of ours, a delivery is taken up again, but not in a tight loop. */
+const AGAIN_MS = 5_000
 /** What is on its way when the worker stops has this long. */
 const GRACE_MS = 5_000
 
@@ -67,12 +69,16 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
   async function take(): Promise<void> {
     const room = ROOM - under.size
     if (room <= 0 || (await look()) === 0) return
-    for (const claim of await outbox.claim(worker(), names, room, EACH)) {
-      const key = `${claim.endpoint}/${claim.run}`
+    for (const claim of await outbox.claim(worker(), names, { limit: room, each: EACH }, [...under.keys()])) {
+      const key = carriedAs(claim)
       // a worker that lost its lease and goes on under a new name may be handed what it has on its way: in order, not beside
       const work: Promise<void> = (under.get(key) ?? Promise.resolve())
         .then(() => deliver(parts, sinks, claim, { stopping: stopping.signal, left: left.signal }))
-        .catch(onError)
+        .catch((error: unknown) => {
+          onError(error)
+          // the store still believes that it is carried: it comes again, but not at once
+          return clock.sleep(AGAIN_MS, stopping.signal).catch(() => {})
+        })
         .finally(() => {
           if (under.get(key) === work) under.delete(key)
           wake()

@@ -135,10 +135,12 @@ async function perform(
   parts: ActParts,
   work: Work,
   call: Call,
-  { contract, services, asked, place }: Starting & { readonly asked: number },
+  { again, contract, services, asked, place }: Starting & { readonly asked: number },
 ): Promise<Acted | null> {
   await parts.fault('ext.before')
   throwIfHandedBack(work.patient)
+  // stopped before it leaves: of a first try that is the outcome, of a repeat it says nothing about the tries before
+  if (again && work.patient.aborted) return 'reload'
   // paused between the commit and here: another may own the run, and a provider without a key would act twice
   if (parts.clock.monotonic() >= parts.leaseUntil()) throw new Fault('lease_lost')
   if (parts.clock.monotonic() - asked > START_MS) return null
@@ -189,7 +191,9 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
     throwIfHandedBack(work.owned)
     if (answer.happened === true)
       return settled(work.run, call, await recorded(parts, place, services?.keeper ?? null, answer.outcome))
-    if (answer.happened === 'unknown' && (over || !keyed)) return unknown(work.run, call)
+    // what may answer later may have been taken, to happen some other time: "not there" is no proof that it will not
+    const isClear = answer.happened === false && !contract.implementation.resume
+    if (!isClear && (over || !keyed)) return unknown(work.run, call)
     // "not there" means nothing while the request may still be on its way, unless the key makes a second one harmless
     const wait = START_MS + contract.timeoutMs - (call.startedMs ?? 0)
     if ((over || !keyed) && wait > 0) return { run: work.run, report: { kind: 'probe_later', ms: wait } }

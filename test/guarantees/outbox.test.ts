@@ -2,6 +2,8 @@
 import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answers } from '../../src/http/answers.ts'
+import { claim } from '../../src/journal/outbox.sql.ts'
+import { Fault } from '../../src/kernel/fault.ts'
 import { DISABLE, MOST_ATTEMPTS } from '../../src/journal/webhook.ts'
 import type { EndpointId } from '../../src/journal/endpoint.store.ts'
 import type { OutboxMessage, Sink } from '../../src/journal/sink.ts'
@@ -107,6 +109,27 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     expect(new Set(ids).size).toBe(4)
     const firsts = places(run).filter((seq, i, all) => all.indexOf(seq) === i)
     expect(firsts).toEqual([1, 2, 3, 4])
+  })
+
+  it('J9 8 a claim whose reply is lost is taken up again by the relay that made it, while its process lives', async () => {
+    await endpoint()
+    let lost = 2
+    const { db } = store
+    await go({
+      db: {
+        ...db,
+        async call(statement, params) {
+          const rows = await db.call(statement, params)
+          if ((statement as unknown) === claim && rows.length > 0 && lost-- > 0) throw new Fault('store_unavailable')
+          return rows
+        },
+      },
+    })
+    const run = await runWith(store, STORY)
+    await got(4)
+    await idle()
+    expect(lost).toBeLessThan(0)
+    expect(places(run)).toEqual([1, 2, 3, 4])
   })
 
   it('J9 22 a message that always fails holds up its own run and nobody else', async () => {

@@ -186,6 +186,42 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
     },
   )
 
+  it('J4 K5 BR-049 a repeat that is stopped before it leaves does not say of the first try that it never started', async () => {
+    const ready = gate()
+    const go = gate()
+    let tries = 0
+    let starts = 0
+    const broken = tool('world.change@1', {
+      input,
+      effect: 'write',
+      approval: 'auto',
+      unknown: 'key',
+      timeoutMs: 5_000,
+      // it happens, and the reply is lost
+      commit: () => {
+        tries += 1
+        throw new Error('status 502')
+      },
+    })
+    const stage = await play(store, {
+      tools: [broken],
+      script: [call(broken.exposedName, 1)],
+      fault: async (point) => {
+        if (point !== 'ext.before' || (starts += 1) !== 2) return
+        ready.open()
+        await go.opened
+      },
+    })
+    const said = await stage.say('go')
+    await ready.opened
+    await said.cancel()
+    go.open()
+    expect(await said.rest()).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
+    await stage.stop()
+    expect(tries).toBe(1)
+    expect(await said.effects()).toMatchObject([{ status: 'unknown', outcome: null }])
+  })
+
   it('J4 K5 an effect beyond the deadline that nobody can ask about waits for a person', async () => {
     const deaf = tool('world.change@1', {
       input,

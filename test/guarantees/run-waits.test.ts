@@ -227,6 +227,38 @@ describe.each(ENGINES)('what waits outside, on the %s store', (engine) => {
     }),
   })
 
+  it.each([
+    ['probe', 'asked about'],
+    ['key', 'canceled'],
+  ] as const)(
+    'J4 that a taken request has not happened yet is no proof that it will not: it is never repeated, nor denied (%s, %s)',
+    async (unknown, what) => {
+      let tries = 0
+      const slow = tool('events.order@1', {
+        input,
+        effect: 'write',
+        approval: 'auto',
+        unknown,
+        timeoutMs: 100,
+        // taken, to be done later; nobody hears of it
+        commit: async (_, cx) => {
+          tries += 1
+          if (what === 'canceled')
+            await store.admin(`update plimsoll.run set cancel_cause = 'user' where id = $1`, [cx.runId])
+          throw new Error('status 502')
+        },
+        probe: () => ({ happened: false }),
+        resume: () => 'done',
+      })
+      const stage = await on(slow, unique())
+      const said = await stage.say('go')
+      expect(await said.rest()).toMatchObject({ status: 'waiting_confirmation', wait: 'unknown_effect' })
+      await stage.stop()
+      expect(tries).toBe(1)
+      expect(await said.effects()).toMatchObject([{ status: 'unknown', outcome: null }])
+    },
+  )
+
   it('J4 a silent provider is asked by key when the wait is over', async () => {
     const { contract } = silent()
     const stage = await on(contract, unique())

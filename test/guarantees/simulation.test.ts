@@ -4,8 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
-import { findBug, simulateSeeds, tell } from '../../src/eval/simulate.ts'
-import { BUGS } from '../../src/testing/simulation/bugs.ts'
+import { simulateSeeds, tell } from '../../src/eval/simulate.ts'
 import { theatre } from '../../src/testing/simulation/play.ts'
 import { implausible } from '../../src/testing/simulation/reference.ts'
 
@@ -58,34 +57,61 @@ describe('a simulated world', () => {
     await simulateSeeds(stage, { from: 1, seeds: 40 }, ({ hash }) => hashes.add(hash))
     expect(hashes.size).toBe(40)
   }, 300_000)
-
-  it.each(BUGS)(
-    'J4 L2 the judges notice a planted fault: $name',
-    async (bug) => {
-      expect((await findBug(stage, bug)).seed).not.toBeNull()
-    },
-    300_000,
-  )
 })
 
 describe('the reference story of a run', () => {
   const story = (...types: readonly (readonly [string, object?])[]) =>
-    implausible(types.map(([type, body]) => ({ type, body: (body ?? {}) as never })))
-  const planned = ['step_planned', { step: 1, calls: [{ position: 0 }] }] as const
+    implausible(
+      types.map(([type, body]) => ({ type, body: (body ?? {}) as never })),
+      (tool) => tool === 'look',
+    )
+  const planned = ['step_planned', { step: 1, calls: [{ position: 0, tool: 'do' }] }] as const
+  const looked = ['step_planned', { step: 1, calls: [{ position: 0, tool: 'look' }] }] as const
   const settled = ['calls_settled', { step: 1, calls: [{ position: 0, outcome: 'ok' }] }] as const
   const started = ['effect_started', { step: 1, position: 0 }] as const
-  const ended = ['run_ended', { done: [{ step: 1, position: 0 }] }] as const
+  const done = { status: 'succeeded', reason: 'completed', done: [{ step: 1, position: 0 }] }
+  const ended = ['run_ended', done] as const
+  const over = ['run_ended', { ...done, done: [] }] as const
+  const canceled = ['cancel_requested', { cause: 'user' }] as const
+  const asked = ['confirmation_requested', { confirmations: [{ id: 'c', position: 0 }] }] as const
+  const approved = ['confirmation_decided', { confirmation: 'c', outcome: 'approved' }] as const
+  const waits = (reason: string) => ['run_parked', { reason }] as const
+  const taken = ['calls_waiting', { step: 1, calls: [{ position: 0 }] }] as const
+  const unknown = ['effect_unknown', { step: 1, position: 0 }] as const
+  const resolved = ['effect_resolved', { step: 1, position: 0, outcome: 'happened' }] as const
 
-  it('B4 accepts what can be true', () => {
-    expect(story(['run_queued'], planned, started, settled, ended)).toBeNull()
+  it.each([
+    ['an effect', [['run_queued'], planned, started, settled, ended]],
+    ['a read, and the word that closes its step', [['run_queued'], looked, settled, settled, over]],
+    ['a confirmation', [['run_queued'], planned, asked, waits('confirmation'), approved, started, settled, ended]],
+    ['a wait', [['run_queued'], planned, started, taken, waits('external'), settled, ended]],
+    ['what nobody knew', [['run_queued'], planned, started, unknown, waits('unknown_effect'), resolved, ended]],
+    [
+      'a deadline',
+      [['run_queued'], looked, ['run_ended', { ...done, status: 'failed', reason: 'deadline', done: [] }]],
+    ],
+  ] as const)('B4 A1 accepts what can be true: %s', (_, types) => {
+    expect(story(...types)).toBeNull()
   })
 
   it.each([
     ['an effect that nobody planned', [['run_queued'], started]],
-    ['an end beside an open effect', [['run_queued'], planned, started, ['run_ended', { done: [] }]]],
-    ['an end that hides what was done', [['run_queued'], planned, started, settled, ['run_ended', { done: [] }]]],
+    ['an end beside an open effect', [['run_queued'], planned, started, over]],
+    ['an end that hides what was done', [['run_queued'], planned, started, settled, over]],
     ['an end that boasts', [['run_queued'], planned, settled, ended]],
-    ['a second end', [['run_queued'], ['run_ended', { done: [] }], ['run_ended', { done: [] }]]],
+    ['a second end', [['run_queued'], over, over]],
+    [
+      'an end whose status is of another reason',
+      [['run_queued'], ['run_ended', { ...done, status: 'failed', done: [] }]],
+    ],
+    ['a success after a cancel', [['run_queued'], canceled, over]],
+    ['a start after a cancel', [['run_queued'], planned, canceled, started, settled, ended]],
+    ['a start of a read', [['run_queued'], looked, started, settled, over]],
+    ['an effect that never left', [['run_queued'], planned, settled, ended]],
+    ['an effect that nobody approved', [['run_queued'], planned, asked, started, settled, ended]],
+    ['a decision for a canceled run', [['run_queued'], planned, asked, canceled, approved]],
+    ['a start while nobody knows', [['run_queued'], planned, started, unknown, waits('unknown_effect'), started]],
+    ['a wait of what never left, told as done', [['run_queued'], planned, taken, waits('timer'), settled, ended]],
     ['a step that is left out', [['run_queued'], ['step_planned', { step: 2, calls: [] }]]],
     ['a step while a call is open', [['run_queued'], planned, ['step_planned', { step: 2, calls: [] }]]],
     ['a decision that nobody asked for', [['run_queued'], planned, ['confirmation_decided', { confirmation: 'c' }]]],

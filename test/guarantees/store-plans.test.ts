@@ -90,7 +90,7 @@ describe.each(ENGINES)('plans on %s', (engine) => {
     const tell = { ...placeOf(key), signal: 'mine', body: 'eA==', hash: 'h' }
     const cases: [string, string][] = [
       ['outbox_look', `select plimsoll.outbox_look('{}', 0, 60000)`],
-      ['outbox_claim', `select run from plimsoll.outbox_claim('${worker}', '{}', 10, 4)`],
+      ['outbox_take', `select run from plimsoll.outbox_take('${worker}', '{}', 10, 4, '{}')`],
       ['tell', `select n from plimsoll.tell(${text([tell])}, array['${key.tenant}/${key.environment}/signal:mine'])`],
       ['retention_due', 'select tenant from plimsoll.retention_due(20)'],
       ...sweeps(true),

@@ -38,7 +38,7 @@ export const PROBES = {
   close_session: CLOSE,
   open_session: OPEN,
   driven: DRIVEN,
-  outbox_claim: OUTBOX_CLAIM,
+  outbox_take: OUTBOX_CLAIM,
   outbox_look: OUTBOX_LOOK,
   sweep: SWEEP,
   wall: [...WALL, ...COMMIT_WALL],
@@ -62,7 +62,7 @@ const reap = of('reap')
 const close = of('close_session')
 const open = of('open_session')
 const driven = of('driven')
-const outboxClaim = of('outbox_claim')
+const outboxClaim = of('outbox_take')
 const outboxLook = of('outbox_look')
 const sweep = of('sweep')
 const wall = of('wall')
@@ -425,9 +425,19 @@ export const MUTATIONS: readonly Mutation[] = [
   outboxClaim('takes what is not due', ' and d.due_at <= now()'),
   outboxClaim(
     'takes what a living relay has',
-    'and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now())',
+    `and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now()
+                        and (w.id <> p_worker or d.endpoint_id || '/' || d.run_id = any (p_held)))`,
   ),
-  outboxClaim('never takes over', 'and w.lease_until > now())\n        and exists', ')\n        and exists'),
+  outboxClaim('never takes over', 'w.id = d.worker_id and w.lease_until > now()\n', 'w.id = d.worker_id\n'),
+  outboxClaim(
+    'leaves what its relay has lost',
+    "\n                        and (w.id <> p_worker or d.endpoint_id || '/' || d.run_id = any (p_held))",
+  ),
+  outboxClaim('takes what it carries', "or d.endpoint_id || '/' || d.run_id = any (p_held)"),
+  outboxClaim(
+    'counts what its relay has lost',
+    "\n          and (w.id <> p_worker or c.endpoint_id || '/' || c.run_id = any (p_held))",
+  ),
   outboxClaim(
     'takes for a worker without a lease',
     'and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())',

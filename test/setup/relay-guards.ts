@@ -48,10 +48,10 @@ const look = (store: TestStore, sinks: readonly string[] = []) =>
 const claim = async (
   store: TestStore,
   worker: string,
-  more: { sinks?: string[]; limit?: number; each?: number } = {},
+  more: { sinks?: string[]; limit?: number; each?: number; held?: string[] } = {},
 ) => {
-  const { sinks = [], limit = 100, each = 2 } = more
-  return (await store.db.call(claimStatement, { worker, sinks, limit, each })).map((row) => row.run)
+  const { sinks = [], limit = 100, each = 2, held = [] } = more
+  return (await store.db.call(claimStatement, { worker, sinks, limit, each, held })).map((row) => row.run)
 }
 const deliveryOf = async (store: TestStore, endpoint: string, run: string) =>
   (
@@ -95,6 +95,16 @@ export const OUTBOX_CLAIM: readonly Guard[] = [
     await store.admin(`update plimsoll.worker set lease_until = now() - interval '1 second' where id = '${first}'`)
     expect(await claim(store, second, { each: 1 })).toEqual([run])
     expect(await deliveryOf(store, id, run)).toMatchObject({ worker_id: second, epoch: 6 })
+  }),
+  guard('what its own relay has lost on the way is taken again, and what it carries is not', async (store) => {
+    const id = await seedEndpoint(store)
+    const [lost, carried] = [await seedDelivery(store, id), await seedDelivery(store, id)]
+    const worker = await seedWorker(store)
+    expect((await claim(store, worker)).sort()).toEqual([lost, carried].sort())
+    expect(await claim(store, worker, { held: [`${id}/${carried}`, `${id}/other`] })).toEqual([lost])
+    expect(await claim(store, worker, { each: 4, held: [`${id}/${carried}`, `${id}/${lost}`] })).toEqual([])
+    expect(await deliveryOf(store, id, lost)).toMatchObject({ worker_id: worker, epoch: 2 })
+    expect(await deliveryOf(store, id, carried)).toMatchObject({ worker_id: worker, epoch: 1 })
   }),
   guard('of one endpoint so many at a time, over all relays, and one while it fails', async (store) => {
     const id = await seedEndpoint(store)

@@ -1,5 +1,4 @@
 /** The queue and its leases, as `plimsoll.claim`, `driven` and `reap` keep them. */
-import { claim as claimOutbox, look } from '../../journal/outbox.sql.ts'
 import { abandon, claim, driven, enlist, forgetWorkers, reap, renew, retire } from '../../journal/lease.sql.ts'
 import type { RunRow, WorkerRow } from './rows.ts'
 import type { Tables } from './tables.ts'
@@ -33,7 +32,7 @@ const isOlderActive = (older: RunRow, q: RunRow): boolean =>
   older.branch === q.branch &&
   isActive(older.status)
 
-const isAlive = (worker: WorkerRow | undefined, now: number): boolean =>
+export const isAlive = (worker: WorkerRow | undefined, now: number): boolean =>
   worker !== undefined && worker.lease_until > now
 
 /** The conditions under which a run goes back into the queue. */
@@ -46,12 +45,17 @@ export const REAP: Guards<readonly [RunRow, Tables]> = {
 const hangs = (q: RunRow, now: number): boolean => (q.progress_at ?? Number.POSITIVE_INFINITY) + q.progress_ms <= now
 
 /** The conditions under which a run ends because nobody follows it any more. */
-const isLeftAlone = (q: RunRow, now: number): boolean =>
-  q.followed_until !== null && q.followed_until < now && isActive(q.status) && q.cancel_cause === null
+export const ABANDON: Guards<readonly [RunRow, number]> = {
+  followed: (q) => q.followed_until !== null,
+  alone: (q, now) => (q.followed_until ?? now) < now,
+  active: (q) => isActive(q.status),
+  first: (q) => q.cancel_cause === null,
+}
 
 export interface QueueGuards {
   readonly claim: typeof CLAIM
   readonly reap: typeof REAP
+  readonly abandon: typeof ABANDON
 }
 
 export function addQueue(verbs: Verbs, guards: QueueGuards): void {
@@ -75,9 +79,6 @@ export function addQueue(verbs: Verbs, guards: QueueGuards): void {
         return { tenant: q.tenant_id, environment: q.environment, run: q.id, epoch: q.epoch }
       })
   })
-  // there are no endpoints and no sinks here, so the relay finds nothing to send
-  on(verbs, look, () => [{ served: 0 }])
-  on(verbs, claimOutbox, () => [])
   on(verbs, reap, (tables, { limit }) => {
     const lost = [...tables.run.all()].filter((q) => passes(guards.reap, q, tables)).slice(0, limit)
     for (const q of lost)
@@ -92,7 +93,7 @@ export function addQueue(verbs: Verbs, guards: QueueGuards): void {
   })
   on(verbs, abandon, (tables, { limit }) => {
     const now = tables.now()
-    const alone = [...tables.run.all()].filter((q) => isLeftAlone(q, now)).slice(0, limit)
+    const alone = [...tables.run.all()].filter((q) => passes(guards.abandon, q, now)).slice(0, limit)
     for (const q of alone) {
       const rests = q.status === 'running' || q.wait_reason === 'unknown_effect'
       tables.run.change(q, {

@@ -208,6 +208,36 @@ export interface SignalRow extends Owner {
   told_at: number | null
 }
 
+export interface SinkRow {
+  name: string
+  starts_at: number
+  seen_at: number
+}
+
+export interface DeliveryRow extends OfRun {
+  endpoint_id: string
+  sent: number
+  head: number
+  attempt: number
+  due_at: number
+  worker_id: string | null
+  epoch: number
+}
+
+export interface ToolCallsRow extends Owner {
+  tool: string
+  starts: readonly number[]
+}
+
+export interface RetentionRow extends Owner {
+  class: string
+  days: number | null
+  after_at: number
+  after_run: string
+  kept_at: number | null
+  swept_at: number
+}
+
 export interface AuditRow extends Owner {
   id: string
   run_id: string | null
@@ -232,6 +262,10 @@ export interface Rows {
   delta: DeltaRow
   idempotency: IdempotencyRow
   signal: SignalRow
+  sink: SinkRow
+  delivery: DeliveryRow
+  tool_calls: ToolCallsRow
+  retention: RetentionRow
   audit: AuditRow
 }
 
@@ -314,5 +348,14 @@ export const DEFAULTS: { readonly [T in TableName]: Partial<Rows[T]> } = {
   delta: {},
   idempotency: { status: null, response: null },
   signal: { waiters: [], body: null, body_hash: null, told_at: null },
+  sink: {},
+  delivery: { attempt: 0, worker_id: null, epoch: 0 },
+  tool_calls: {},
+  retention: {
+    after_at: Number.NEGATIVE_INFINITY,
+    after_run: '',
+    kept_at: null,
+    swept_at: Number.NEGATIVE_INFINITY,
+  },
   audit: { run_id: null, reason: null },
 }

@@ -9,7 +9,10 @@ import type { Db, Statement } from '../../db/port.ts'
 import { addConversations, CLOSE, REPLACE, SUBMIT } from './conversations.ts'
 import { addEffects, START } from './effects.ts'
 import { addPeople, CANCEL, DECIDE } from './people.ts'
-import { addQueue, CLAIM, REAP } from './queue.ts'
+import { addOutbox, DELIVER, MARK } from './outbox.ts'
+import { ABANDON, addQueue, CLAIM, REAP } from './queue.ts'
+import { addRates, TAKE } from './rates.ts'
+import { addRetention, SWEEP } from './retention.ts'
 import { addRuns } from './runs.ts'
 import { addStep, STEP } from './step.ts'
 import { addSignals, WAKE } from './signals.ts'
@@ -28,6 +31,11 @@ export const GUARDS = {
   close: CLOSE,
   claim: CLAIM,
   reap: REAP,
+  abandon: ABANDON,
+  deliver: DELIVER,
+  mark: MARK,
+  take: TAKE,
+  sweep: SWEEP,
   wake: WAKE,
   shown: SHOWN,
   said: SAID,
@@ -43,6 +51,9 @@ export function memoryVerbs(guards: AllGuards = GUARDS): Verbs {
   addConversations(verbs, guards)
   addSignals(verbs, guards)
   addQueue(verbs, guards)
+  addOutbox(verbs, guards)
+  addRates(verbs, guards)
+  addRetention(verbs, guards)
   addRuns(verbs)
   addStream(verbs, guards)
   return verbs
@@ -59,11 +70,13 @@ export interface MemoryOptions {
   /** The clock of the store in milliseconds; default: the system's. */
   readonly now?: () => number
   readonly verbs?: Verbs
+  /** False: the constraints of the tables are not looked at; default true. */
+  readonly isChecked?: boolean
 }
 
 /** @throws Error for a statement that the memory store does not know, and where a constraint of the tables is hurt. */
-export function memoryStore({ now = Date.now, verbs = memoryVerbs() }: MemoryOptions = {}): MemoryStore {
-  const tables = memoryTables(now)
+export function memoryStore({ now = Date.now, verbs = memoryVerbs(), isChecked }: MemoryOptions = {}): MemoryStore {
+  const tables = memoryTables(now, isChecked)
   function apply<P, R>(statement: Statement<P, R>, params: P, walls: Walls): R[] {
     const verb = verbs.get(statement as Statement<unknown, unknown>)
     if (!verb) throw new Error(`the memory store does not know the statement ${statement.name}`)

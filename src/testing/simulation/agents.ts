@@ -6,10 +6,12 @@ import { z } from 'zod'
 import { agent, type Agent, type AgentSpec } from '../../run/agent.ts'
 import type { Contract, ToolContext } from '../../tool/contract.ts'
 import { tool } from '../../tool/define.ts'
+import { type Arrived, later } from '../../tool/later.ts'
+import { toolError } from '../../tool/toolerror.ts'
 import { planner } from './planner.ts'
 import { TOOL_MS } from './provider.ts'
 import { type AgentName, MODES, type Mode } from './scenario.ts'
-import type { World } from './world.ts'
+import type { Order, World } from './world.ts'
 
 /** Where the world that is being played stands. */
 export interface Stage {
@@ -26,6 +28,14 @@ type Input = z.infer<typeof input>
 
 export const placeOf = (cx: ToolContext): string => `${cx.runId}/${cx.step}/${cx.position}`
 
+/** How often the limited tool may start, in the whole product, and how many calls of the narrow one leave a process at once. */
+export const RATES: Readonly<Record<string, { readonly calls: number; readonly perMs: number }>> = {
+  'blind.note': { calls: 2, perMs: 3_000 },
+}
+export const PLACES: Readonly<Record<string, number>> = { 'keyed.hand': 1, 'blind.hand': 1, 'manual.hand': 1 }
+/** The minding agent's run goes on alone for so long. */
+export const ABSENCE_MS = 2_000
+
 const UNKNOWN = { keyed: 'key', blind: 'key', state: 'probe', manual: 'manual' } as const satisfies Record<Mode, string>
 
 /** An effect of each kind of provider, without a question and with one. */
@@ -40,10 +50,80 @@ function effectOf(stage: Stage, mode: Mode, asks: boolean): Contract {
     confirmationMs: 12_000,
     unknown: UNKNOWN[mode],
     errors: ['business_rejected', 'provider_timeout'],
-    commit: ({ item, units }: Input, cx) =>
-      onStage(stage).provider.order({ mode, tool: name, key: cx.effectKey, place: placeOf(cx), item, units }),
+    ...(name in RATES && { rate: RATES[name] }),
+    ...(name in PLACES && { concurrency: PLACES[name] }),
+    commit: (args: Input, cx) => ordered(stage, { mode, tool: name, ...args }, cx),
     ...(canProbe ? { probe: (cx: ToolContext) => onStage(stage).provider.probe(mode, cx.effectKey) } : {}),
     ...(asks ? asking(stage) : {}),
+  })
+}
+
+/** The request of one call; whoever waits for its reply may stop waiting. */
+async function ordered(
+  stage: Stage,
+  wanted: Pick<Order, 'mode' | 'tool' | 'item' | 'units' | 'tells'>,
+  cx: ToolContext,
+): Promise<unknown> {
+  const { provider, judge, sched } = onStage(stage)
+  const order = { ...wanted, key: cx.effectKey, place: placeOf(cx) }
+  const by = sched.current()
+  const left = new Promise<never>((_, reject) => {
+    cx.signal.addEventListener('abort', () => reject(cx.signal.reason as Error), { once: true })
+  })
+  try {
+    return await Promise.race([provider.order(order), left])
+  } finally {
+    judge.returned(order, by)
+  }
+}
+
+const WAITING_MS = 20_000
+
+/** An effect that is taken now and told of later; `manual` has nobody who could be asked. */
+function waitingOf(stage: Stage, mode: 'keyed' | 'state' | 'manual'): Contract {
+  const name = `${mode}.wait`
+  return tool(`${name}@1`, {
+    input,
+    effect: 'write',
+    approval: 'auto',
+    timeoutMs: TOOL_MS,
+    unknown: UNKNOWN[mode],
+    errors: ['business_rejected', 'provider_timeout'],
+    async commit(args: Input, cx) {
+      const signal = signalOf(cx)
+      await ordered(stage, { mode, tool: name, ...args, tells: signal }, cx)
+      return later({ signal, withinMs: WAITING_MS })
+    },
+    ...(mode === 'manual' ? {} : askable(stage, mode)),
+  })
+}
+
+const askable = (stage: Stage, mode: Mode) => ({
+  probe: (cx: ToolContext) => onStage(stage).provider.probe(mode, cx.effectKey),
+  async resume(_: Input, cx: ToolContext, arrived: Arrived | null) {
+    const world = onStage(stage)
+    if (!arrived) {
+      const asked = await world.provider.probe(mode, cx.effectKey)
+      return asked.happened === true ? asked.result : later({ signal: signalOf(cx), withinMs: WAITING_MS })
+    }
+    const told = arrived.body as { readonly by: string; readonly done: boolean }
+    if (told.by !== 'courier') world.broken('T3 nobody is heard but who may tell', placeOf(cx))
+    if (world.isStormy && world.chance.yes(0.1)) throw new Error('status 500')
+    if (!told.done) throw toolError('business_rejected')
+    return told
+  },
+})
+
+const signalOf = ({ runId, step, position }: ToolContext): string => `told.${runId}.${step}.${position}`
+
+/** A read that only takes time. */
+function queueOf(stage: Stage): Contract {
+  return tool('shelf.queue@1', {
+    input,
+    effect: 'read',
+    timeoutMs: TOOL_MS,
+    run: () => later({ afterMs: onStage(stage).chance.between(0, 3_000) }),
+    resume: ({ item }: Input) => (onStage(stage).chance.yes(0.3) ? later({ afterMs: 500 }) : { item }),
   })
 }
 
@@ -79,7 +159,8 @@ function lookOf(stage: Stage): Contract {
   })
 }
 
-const SPECS: Readonly<Record<AgentName, Pick<AgentSpec, 'budget' | 'onMessage' | 'onReject' | 'attempts'>>> = {
+type Spec = Pick<AgentSpec, 'budget' | 'onMessage' | 'onReject' | 'onDisconnect' | 'attempts'>
+const SPECS: Readonly<Record<AgentName, Spec>> = {
   plain: { budget: { steps: 6, toolCalls: 8, tokens: 40_000, costCents: 900, seconds: 90 }, attempts: 9 },
   replacing: {
     budget: { steps: 5, toolCalls: 6, tokens: 40_000, costCents: 900, seconds: 60 },
@@ -96,13 +177,27 @@ const SPECS: Readonly<Record<AgentName, Pick<AgentSpec, 'budget' | 'onMessage' |
     onMessage: 'reject',
     attempts: 2,
   },
+  minding: {
+    budget: { steps: 6, toolCalls: 8, tokens: 40_000, costCents: 900, seconds: 90 },
+    onDisconnect: { cancelAfterMs: ABSENCE_MS },
+    attempts: 9,
+  },
 }
 
 /** Two releases of each agent: an administrator may change from one to the other while runs are under way. */
 export type Agents = Readonly<Record<AgentName, readonly [Agent, Agent]>>
 
 export function agentsOn(stage: Stage): Agents {
-  const tools = [lookOf(stage), ...MODES.flatMap((mode) => [effectOf(stage, mode, false), effectOf(stage, mode, true)])]
+  const tools = [
+    ...[
+      lookOf(stage),
+      queueOf(stage),
+      waitingOf(stage, 'keyed'),
+      waitingOf(stage, 'state'),
+      waitingOf(stage, 'manual'),
+    ],
+    ...MODES.flatMap((mode) => [effectOf(stage, mode, false), effectOf(stage, mode, true)]),
+  ]
   const made = (name: AgentName, instructions: string): Agent =>
     agent(name, {
       ...SPECS[name],
@@ -117,5 +212,8 @@ export function agentsOn(stage: Stage): Agents {
       },
     })
   const both = (name: AgentName): readonly [Agent, Agent] => [made(name, 'first'), made(name, 'second')]
-  return { plain: both('plain'), replacing: both('replacing'), tight: both('tight'), strict: both('strict') }
+  return {
+    ...{ plain: both('plain'), replacing: both('replacing'), tight: both('tight') },
+    ...{ strict: both('strict'), minding: both('minding') },
+  }
 }

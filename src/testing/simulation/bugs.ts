@@ -10,11 +10,13 @@ import { start } from '../../journal/effect.sql.ts'
 import { claim } from '../../journal/lease.sql.ts'
 import { hashArguments } from '../../kernel/canonical.ts'
 import type { Agent } from '../../run/agent.ts'
-import { load, step } from '../../run/run.sql.ts'
+import { claim as claimOutbox, failed, parcel } from '../../journal/outbox.sql.ts'
+import { load, step, tell } from '../../run/run.sql.ts'
 import { tail } from '../../stream/event.sql.ts'
 import type { Contract } from '../../tool/contract.ts'
 import { registry } from '../../tool/registry.ts'
 import type { RunRow } from '../memory/rows.ts'
+import type { Telling } from '../memory/signals.ts'
 import { type AllGuards, GUARDS } from '../memory/store.ts'
 import type { Tables } from '../memory/tables.ts'
 import type { Verb } from '../memory/verb.ts'
@@ -29,6 +31,27 @@ function without<V extends keyof AllGuards>(verb: V, ...names: readonly (keyof A
   for (const name of names) if (!(name in GUARDS[verb])) throw new Error(`${verb} has no guard ${String(name)}`)
   const kept = Object.entries(GUARDS[verb]).filter(([name]) => !names.includes(name as keyof AllGuards[V]))
   return { guards: { ...GUARDS, [verb]: Object.fromEntries(kept) } }
+}
+
+/** A statement with another guard in the place of its own. */
+function guarding<V extends keyof AllGuards, N extends keyof AllGuards[V]>(
+  verb: V,
+  name: N,
+  guard: AllGuards[V][N],
+): Pick<Bug, 'guards'> {
+  return { guards: { ...GUARDS, [verb]: { ...GUARDS[verb], [name]: guard } } }
+}
+
+/** A statement that does nothing at all while something is the case. */
+function unless<P, R>(statement: Statement<P, R>, idle: (tables: Tables) => boolean): Pick<Bug, 'verbs'> {
+  return {
+    verbs(verbs) {
+      const known = statement as Statement<unknown, unknown>
+      const sound = verbs.get(known)
+      if (!sound) throw new Error(`nothing is known of ${statement.name}`)
+      verbs.set(known, (tables, params, walls) => (idle(tables) ? [] : sound(tables, params, walls)))
+    },
+  }
 }
 
 /** A statement that does one thing more, in the same transaction. */
@@ -119,8 +142,8 @@ export const BUGS: readonly Bug[] = [
   { name: 'a start without a lease', ...without('start', 'lease') },
   { name: 'a start after the cancel', ...without('start', 'cancel', 'version') },
   { name: 'a start after the deadline', ...without('start', 'deadline') },
-  { name: 'a commit by who lost the run', ...without('step', 'version', 'worker', 'epoch', 'status') },
-  { name: 'a commit on an older version', ...without('step', 'version') },
+  { name: 'a commit by who lost the run', unchecked: true, ...without('step', 'version', 'worker', 'epoch', 'status') },
+  { name: 'a commit on an older version', unchecked: true, ...without('step', 'version') },
   { name: 'the effect before its intent', db: effectFirst },
   { name: 'no look at the lease before the request', clock: (clock) => ({ ...clock, monotonic: () => 1 }) },
   { name: 'a second try where nobody can ask', ...called('manual', { unknown: 'key' }) },
@@ -191,6 +214,60 @@ export const BUGS: readonly Bug[] = [
     name: 'the dead speak',
     guards: { ...GUARDS, said: {}, shown: {} },
   },
+  {
+    name: 'an event is marked before it is taken',
+    ...also(parcel, (tables, of, rows) => {
+      const d = tables.delivery.get(`${of.tenant}/${of.endpoint}/${of.run}`)
+      const last = rows.at(-1)?.seq
+      if (d && last) tables.delivery.change(d, { sent: last })
+    }),
+  },
+  {
+    name: 'an event that was not taken counts as sent',
+    ...also(failed, (tables, of) => {
+      const d = tables.delivery.get(`${of.tenant}/${of.endpoint}/${of.run}`)
+      if (d) tables.delivery.change(d, { sent: of.seq })
+    }),
+  },
+  {
+    name: 'who takes nothing stops the others',
+    ...unless(claimOutbox, (tables) => [...tables.delivery.all()].some((d) => d.attempt > 1)),
+  },
+  { name: "what a dead relay had is nobody's", ...guarding('deliver', 'free', (d) => d.worker_id === null) },
+  { name: 'events are sent backwards', ...reading(parcel, (rows) => [...rows].reverse()) },
+  { name: 'nobody wakes who is told', ...guarding('wake', 'waiting', () => false) },
+  {
+    name: 'what was told before is not heard',
+    ...alsoStep((tables, run) => {
+      if (run.wait_reason === 'external') tables.run.change(run, { due_at: run.deadline_at })
+    }),
+  },
+  {
+    name: 'a word of another tenant is heard',
+    ...also(tell, (tables, { told }) => {
+      for (const t of JSON.parse(told) as Telling[]) {
+        const own = tables.signal.get(`acme/production/${t.signal}`)
+        if (t.tenant !== 'acme' && own) tables.signal.change(own, { body: t.body, body_hash: t.hash })
+      }
+    }),
+  },
+  {
+    name: 'the last word stays',
+    ...also(tell, (tables, { told }) => {
+      for (const t of JSON.parse(told) as Telling[]) {
+        const own = tables.signal.get(`${t.tenant}/${t.environment}/${t.signal}`)
+        if (own) tables.signal.change(own, { body: t.body, body_hash: t.hash })
+      }
+    }),
+  },
+  { name: 'a rate that counts nobody', ...without('take', 'room') },
+  { name: 'what starts is not counted', contract: (contract) => ({ ...contract, rate: null }) },
+  { name: 'as many places as you like', contract: (contract) => ({ ...contract, concurrency: 100 }) },
+  { name: 'who is followed is left alone', ...without('abandon', 'alone') },
+  { name: 'nobody notices who left', ...guarding('abandon', 'alone', () => false) },
+  { name: 'what is under way is swept', ...without('sweep', 'ended', 'old') },
+  { name: 'what was not sent is swept', ...without('sweep', 'sent') },
+  { name: 'an unknown effect loses its arguments', ...without('sweep', 'known') },
   { name: 'events out of order', ...reading(tail, (rows) => [...rows].reverse().sort((a, b) => a.sort - b.sort)) },
   { name: 'no wall between tenants', db: noWall },
 ]

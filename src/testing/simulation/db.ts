@@ -17,7 +17,7 @@ export function dbOf(world: World, process: Process): Db {
     const lot = world.isStormy ? chance.fraction() : 1
     if (world.era !== era || world.downUntil > sched.now() || lot < lostRequest) throw unavailable()
     const rows = store.apply(statement, params, walls)
-    world.judge.after(verb, params)
+    world.judge.after(verb, params, rows.length)
     await danger(world, process, verb)
     if (lot < lostRequest + lostReply) {
       await sched.park('reply lost')

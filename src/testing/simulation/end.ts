@@ -3,7 +3,7 @@ import { plainSealer } from '../../db/seal.ts'
 import type { JsonObject } from '../../kernel/json.ts'
 import type { MessageRow, RunRow } from '../memory/rows.ts'
 import type { Reader } from './reader.ts'
-import { implausible } from './reference.ts'
+import { endOf, implausible } from './reference.ts'
 import type { World } from './world.ts'
 
 export function judgeEnd(world: World, reader: Reader | null): void {
@@ -11,7 +11,7 @@ export function judgeEnd(world: World, reader: Reader | null): void {
   for (const run of tables.run.all()) {
     judgeRun(world, run)
     judgeEffects(world, run)
-    judgeTranscript(world, run)
+    if (!world.swept.has(`${run.tenant_id}/${run.id}`)) judgeTranscript(world, run)
   }
   const places = new Set([...tables.effect.all()].map((e) => `${e.run_id}/${e.step}/${e.position}`))
   for (const { place } of provider.log) if (!places.has(place)) world.broken('23 an effect has its intent', place)
@@ -20,9 +20,11 @@ export function judgeEnd(world: World, reader: Reader | null): void {
     const audits = [...tables.audit.all()].filter((a) => a.target === c.id && a.action === 'confirmation.decide')
     if (audits.length !== (c.decided_by === null ? 0 : 1)) world.broken('23 each decision is on record once', c.id)
   }
+  if (!world.listener.hasAll()) world.broken('J9 every event arrives', 'books')
   const seen = reader?.seen()
   const watched = seen?.run ? tables.run.get(`acme/${seen.run}`) : undefined
-  if (seen && watched && seen.after !== watched.event_seq) world.broken('22 a reader sees everything', watched.id)
+  if (seen?.isThere && watched && !world.swept.has(`acme/${watched.id}`) && seen.after !== watched.event_seq)
+    world.broken('22 a reader sees everything', watched.id)
 }
 
 function judgeRun(world: World, run: RunRow): void {
@@ -36,9 +38,12 @@ function judgeRun(world: World, run: RunRow): void {
     ledger.reduce((total, row) => total + of(row), 0)
   if (sum((l) => l.input_tokens + l.output_tokens) !== run.used_tokens) world.broken('16 the ledger adds up', run.id)
   if (sum((l) => l.reserved_cost - l.released_cost) !== 0) world.broken('16 the ledger adds up', run.id)
+  if (world.swept.has(key)) return
   const told = tables.event.of(key).map(({ type, body }) => ({ type, body: open(run, body) as JsonObject }))
-  const lie = implausible(told)
+  const lie = implausible(told, (tool) => tool.startsWith('shelf.'))
   if (lie !== null) world.broken('the story of a run can be true', `${run.id}: ${lie}`)
+  const { status, reason } = endOf(told)
+  if (status !== run.status || reason !== run.end_reason) world.broken('the story ends as the run did', run.id)
 }
 
 const open = (run: RunRow, sealed: string): unknown =>

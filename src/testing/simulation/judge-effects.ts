@@ -1,5 +1,6 @@
 /** What must hold when an effect moves: it starts once it may, and its outcome is kept. */
 import type { EffectRow, RunRow } from '../memory/rows.ts'
+import { RATES } from './agents.ts'
 import { TIMES } from './scenario.ts'
 import { TOOL_MS } from './provider.ts'
 import type { World } from './world.ts'
@@ -22,9 +23,13 @@ interface Moving {
   readonly known: SeenRun
   readonly old: RunRow
   readonly row: RunRow
-  readonly consents: ReadonlyMap<string, string>
+  /** When calls of a tool with a rate were counted. */
+  readonly taken: ReadonlyMap<string, readonly number[]>
   readonly check: (holds: boolean, invariant: string, detail: string) => void
 }
+
+/** So many failures in a row open a circuit. */
+const FAILURES = 5
 
 const NEXT: Readonly<Record<string, readonly string[]>> = {
   intended: ['started', 'settled', 'waiting'],
@@ -52,12 +57,21 @@ export function judgeEffects(world: World, moving: Moving): void {
     )
     check(before.hash === e.arguments_hash, '13 the arguments stay', place)
     // an operator's word that it may be sent again is no start
+    if (e.error_code === 'circuit_open')
+      check(world.provider.failures(e.tool) >= FAILURES, 'N4 a circuit opens for who is away', place)
     const isWord = before.status === 'unknown' && before.attempt === e.attempt
     if (e.status === 'started' && !isWord) started(world, moving, e, before)
   }
 }
 
-function started(world: World, { old, row, check }: Moving, e: EffectRow, before: SeenEffect): void {
+/** Starts of a tool that is counted, so far. */
+const startsOf = ({ tables }: World, tool: string): number => {
+  let starts = 0
+  for (const e of tables.effect.all()) if (e.tool === tool && e.attempt > 0) starts += 1
+  return starts
+}
+
+function started(world: World, { old, row, check, taken }: Moving, e: EffectRow, before: SeenEffect): void {
   const { tables, sched, closedSince } = world
   const place = `${row.id}/${e.step}/${e.position}`
   const now = sched.now()
@@ -67,6 +81,8 @@ function started(world: World, { old, row, check }: Moving, e: EffectRow, before
   check(lease > now, '5 nothing starts without a lease', place)
   check(e.attempt === before.attempt + 1, 'J4 each start is counted', place)
   if (before.status !== 'intended') return
+  if (e.tool in RATES)
+    check(startsOf(world, e.tool) <= (taken.get(e.tool)?.length ?? 0), 'I1 what starts is counted', place)
   // asked right before the start: nobody is between the two for longer than a lease and a call
   for (const name of [e.tool, '*']) {
     const since = closedSince.get(name)

@@ -3,7 +3,9 @@
  * and believes neither the guards of the store nor the program.
  */
 import type { ConfirmationRow, RunRow } from '../memory/rows.ts'
+import { PLACES, RATES } from './agents.ts'
 import { judgeEffects, type SeenRun } from './judge-effects.ts'
+import { judgeSweep } from './judge-sweep.ts'
 import type { Process } from './scheduler.ts'
 import type { Judge, Order, World } from './world.ts'
 
@@ -15,16 +17,23 @@ const MOVES: Readonly<Record<string, readonly string[]>> = {
   // an operator who leaves an effect as unknown ends its run
   waiting_confirmation: ['waiting_confirmation', 'queued', 'running', 'canceled', 'failed'],
 }
+/** A word that could not be worked on is heard again after this, at most. */
+const AGAIN_MS = 5_000
 const DECISIONS: Readonly<Record<string, readonly string[]>> = {
   pending: ['approved', 'rejected', 'expired', 'superseded'],
   approved: ['consumed', 'expired', 'superseded'],
 }
-const MOVING = new Set(['step', 'start', 'decide', 'cancel', 'submit', 'claim', 'reap', 'tell'])
+const MOVING = new Set(['step', 'start', 'decide', 'cancel', 'submit', 'claim', 'reap', 'tell', 'abandon'])
 
 export function judgeOf(world: World): Judge {
   const runs = new Map<string, SeenRun>()
   const owners = new Map<string, string>()
   const consents = new Map<string, string>()
+  /** When calls of a tool with a rate were counted, and how many of them have started. */
+  const taken = new Map<string, number[]>()
+  /** Until when a run is followed. */
+  const follows = new Map<string, number>()
+  const inside = new Map<string, { readonly by: Process; readonly tool: string }>()
 
   const check = (holds: boolean, invariant: string, detail: string): void => {
     if (!holds) world.broken(invariant, detail)
@@ -59,7 +68,10 @@ export function judgeOf(world: World): Judge {
     booked(old, row)
     told(old, row)
     asked(known, row)
-    judgeEffects(world, { known, row, old, check, consents })
+    heard(row)
+    if (row.cancel_cause === 'disconnect' && old.cancel_cause === null)
+      check((follows.get(`${row.tenant_id}/${id}`) ?? Infinity) < world.sched.now(), 'K2 who is followed goes on', id)
+    judgeEffects(world, { known, row, old, check, taken })
     known.row = { ...row }
     known.movedAt = world.sched.now()
   }
@@ -141,6 +153,41 @@ export function judgeOf(world: World): Judge {
     check(c.decided_by !== null && c.confirmers.includes(c.decided_by), '11 only who was named decides', c.id)
   }
 
+  /** What is counted is within the rate, whatever the counter says. */
+  function took(tool: string): void {
+    const { calls, perMs } = RATES[tool] ?? { calls: 0, perMs: 0 }
+    const times = taken.get(tool) ?? []
+    taken.set(tool, times)
+    times.push(world.sched.now())
+    const before = times.at(-1 - calls)
+    check(before === undefined || world.sched.now() - before >= perMs, 'I1 within the rate', tool)
+  }
+
+  function followed({ tenant, run, ms }: Following): void {
+    const key = `${tenant}/${run}`
+    follows.set(key, Math.max(follows.get(key) ?? 0, world.sched.now() + ms))
+  }
+
+  /** Whoever waits for a word that was told is due: at once, or soon again after a try that failed. */
+  function heard(row: RunRow): void {
+    if (row.status !== 'waiting_confirmation' || row.wait_reason === 'unknown_effect') return
+    const { tables, sched } = world
+    for (const e of tables.effect.of(`${row.tenant_id}/${row.id}`)) {
+      if (e.status !== 'waiting' || e.wait_signal === null) continue
+      const told = tables.signal.get(`${row.tenant_id}/${row.environment}/${e.wait_signal}`)?.body ?? null
+      check(told === null || row.due_at <= sched.now() + AGAIN_MS, 'T3 who is told is due', row.id)
+    }
+  }
+
+  /** Of a tool that has few places so many calls of one process are outside at once; what is repeated asks for none. */
+  function squeezed(order: Order, by: Process, attempt: number): void {
+    const places = PLACES[order.tool]
+    if (places === undefined || attempt > 1) return
+    inside.set(order.place, { by, tool: order.tool })
+    const together = [...inside.values()].filter((one) => one.by === by && one.tool === order.tool).length
+    check(together <= places, 'N4 as many at once as there are places', order.place)
+  }
+
   function leaves(order: Order, by: Process): void {
     const { tables, sched } = world
     const [runId = '', step, position] = order.place.split('/')
@@ -155,6 +202,7 @@ export function judgeOf(world: World): Judge {
     check(lease > sched.now(), '5 no effect by a worker without a lease', order.place)
     check(order.key === effect.idempotency_key, '1 one key for a call', order.place)
     const sent = `{"item":${JSON.stringify(order.item)},"units":${order.units}}`
+    squeezed(order, by, effect.attempt)
     if (!order.tool.endsWith('.hand')) return
     const used = tables.confirmation
       .of(`${run.tenant_id}/${run.id}`)
@@ -164,14 +212,28 @@ export function judgeOf(world: World): Judge {
   }
 
   return {
-    after(verb, params) {
+    after(verb, params, rows) {
+      if (verb === 'takeCall' && rows > 0) took((params as { readonly tool: string }).tool)
+      if (verb === 'attend') followed(params as Following)
       if (MOVING.has(verb)) look(verb, params)
+      if (verb === 'sweep') judgeSweep(world)
+      if (verb === 'tell') for (const row of world.tables.run.all()) heard(row)
     },
     leaves,
+    returned({ place }, by) {
+      const narrow = inside.get(place)
+      if (narrow?.by === by) inside.delete(place)
+    },
     happened: ({ place }) => check(world.provider.count(place) <= 1, '1 2 one effect for a call', place),
     consented: (confirmation, params) => void consents.set(confirmation, params),
     lastMoved: (run) => runs.get(run)?.movedAt ?? 0,
   }
+}
+
+interface Following {
+  readonly tenant: string
+  readonly run: string
+  readonly ms: number
 }
 
 const isSame = (a: RunRow, b: RunRow): boolean =>

@@ -12,7 +12,7 @@ import { call, redeploy } from './servers.ts'
 import { PLANTED, unavailable } from './trouble.ts'
 import type { World } from './world.ts'
 
-const person = (kind: Actor['kind'], user: string, tenant = 'acme'): Actor =>
+export const person = (kind: Actor['kind'], user: string, tenant = 'acme'): Actor =>
   actorFrom({ kind, tenant, environment: 'production', user, subject: user, permissions: ['*'] })
 export const ANN = person('end_user', 'ann')
 const OLGA = person('operator', 'olga')
@@ -34,20 +34,25 @@ const ANSWERS: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'params_hash_differs',
   'stale_plan',
   'model_unavailable',
+  'already_signaled',
 ])
 
 /** What the people know, for each other and for the judges. */
 export interface Known {
   readonly runs: RunId[]
   readonly sessions: Map<SessionId, number>
-  /** Everybody has said what he had to say. */
-  isSilent: boolean
+  /** Conversations in which something is still to be said; 0 when everybody has said what he had to say. */
+  talking: number
+  /** Every run has ended, grown old and been swept. */
+  isSwept: boolean
+  /** The user has gone away, and answers nothing any more. */
+  isGone: boolean
 }
 
 type Answer<T> = { readonly value: T } | { readonly code: FaultCode; readonly fault: Fault }
 
 export function actorsOf(world: World): Known {
-  const known: Known = { runs: [], sessions: new Map(), isSilent: false }
+  const known: Known = { runs: [], sessions: new Map(), talking: world.scenario.talkers, isGone: false, isSwept: false }
   const { sched, scenario } = world
   const act = (name: string, body: (sleep: Sleep) => Promise<void>): void => {
     const process = sched.process(name)
@@ -57,19 +62,20 @@ export function actorsOf(world: World): Known {
       body(sleep).catch((error: unknown) => world.broken('no program error', `${name} ${String(error)}`))
     })
   }
-  act('ann', (sleep) => talk(world, known, sleep))
-  act('ann.inbox', (sleep) => answerCards(world, sleep))
+  for (let i = 0; i < scenario.talkers; i++) act('ann', (sleep) => talk(world, known, sleep))
+  act('ann.inbox', (sleep) => answerCards(world, known, sleep))
   act('olga', (sleep) => operate(world, sleep))
   if (scenario.intruder) act('mal', (sleep) => intrude(world, known, sleep))
   if (scenario.skewedClocks) act('gremlin', (sleep) => turnClocks(world, sleep))
   if (scenario.revokes) act('admin', (sleep) => revoke(world, sleep))
   if (scenario.flips) act('deploy', (sleep) => flip(world, sleep))
+  if (scenario.sweeps) act('olga.archive', (sleep) => archive(world, known, sleep))
   return known
 }
 
 type Sleep = (from: number, to: number) => Promise<void>
 
-async function ask<T>(world: World, work: (runtime: Runtime) => Promise<T>): Promise<Answer<T>> {
+export async function ask<T>(world: World, work: (runtime: Runtime) => Promise<T>): Promise<Answer<T>> {
   try {
     return { value: await call(world, work) }
   } catch (error) {
@@ -118,7 +124,7 @@ async function talk(world: World, known: Known, sleep: Sleep): Promise<void> {
     const closing: SessionId = session
     await ask(world, (r) => r.closeConversation(ANN, closing, null))
   }
-  known.isSilent = true
+  known.talking -= 1
 }
 
 /** Somebody is called when there is something to do: looking in vain only costs steps. */
@@ -128,16 +134,20 @@ function has<R>(table: Table<R>, wanted: (row: R) => boolean): boolean {
 }
 
 /** Presses yes or no, twice, too late, on the wrong thing; and once everything is calm, on all that is left. */
-async function answerCards(world: World, sleep: Sleep): Promise<void> {
+async function answerCards(world: World, known: Known, sleep: Sleep): Promise<void> {
   const { chance } = world
   const recorded = new Map<string, boolean>()
   for (;;) {
     await sleep(150, 1_500)
-    if (!has(world.tables.confirmation, (c) => c.status === 'pending')) continue
+    if (known.isGone || !has(world.tables.confirmation, (c) => c.status === 'pending')) continue
     const page = await ask(world, (r) => r.reads.confirmations(ANN, { run: '', after: '', limit: 10 }))
     for (const card of 'value' in page ? page.value.items : []) {
       if (world.isStormy && chance.yes(0.25)) continue
-      if (world.isStormy && chance.yes(0.1)) await pressWrongly(world, card)
+      if (world.isStormy && chance.yes(0.15)) {
+        pressLate(world, card)
+        continue
+      }
+      if (world.isStormy && chance.yes(0.2)) await pressWrongly(world, card)
       const yes = chance.yes(0.75)
       const presses = chance.yes(0.2)
         ? [press(world, card, yes), press(world, card, chance.yes(0.5) ? yes : !yes)]
@@ -159,6 +169,13 @@ async function press(world: World, card: ConfirmationView, approve: boolean): Pr
   changeMind(world, card.run, 60)
   const answer = await ask(world, (r) => r.decide(ANN, decisionOf(card, approve)))
   return 'value' in answer ? approve : null
+}
+
+/** The card lay there for longer than it was good for. */
+function pressLate(world: World, card: ConfirmationView): void {
+  const { sched, chance } = world
+  const late = (): void => void press(world, card, true)
+  sched.after(sched.current(), card.expiresAt - sched.now() + chance.between(-200, 1_500), late, 'presses late')
 }
 
 /** A spent decision answers what was recorded, and nothing else happens. */
@@ -205,7 +222,9 @@ async function operate(world: World, sleep: Sleep): Promise<void> {
       const known: Resolution = truth
         ? { outcome: 'happened', result: { done: 'said' }, reason: 'looked it up' }
         : { outcome: no, reason: 'looked it up' }
-      const said: Resolution = chance.yes(0.05) ? { outcome: 'leave', reason: 'nobody answers' } : known
+      const said: Resolution = chance.yes(world.scenario.sweeps ? 0.5 : 0.08)
+        ? { outcome: 'leave', reason: 'nobody answers' }
+        : known
       const at = { run: e.run as RunId, step: e.step, position: e.position }
       const say = () => ask(world, (r) => r.resolve(OLGA, at, said))
       await Promise.all(chance.yes(0.2) ? [say(), say()] : [say()])
@@ -274,5 +293,29 @@ async function flip(world: World, sleep: Sleep): Promise<void> {
   for (const server of [...world.servers]) {
     redeploy(world, server)
     await sleep(100, 2_000)
+  }
+}
+
+const AGED_MS = 7_200_000
+
+/** Runs that ended are made older than they are, once the relays know of their end, and swept beside those that live. */
+async function archive(world: World, known: Known, sleep: Sleep): Promise<void> {
+  const { tables, sched } = world
+  for (const name of ['delta', 'event', 'message', 'value'])
+    await ask(world, (r) => r.retention.set(OLGA, name, 0, 'to see what stays'))
+  for (;;) {
+    await sleep(500, 3_000)
+    const lookedAt = Math.min(...[...tables.sink.all()].map((s) => s.seen_at))
+    let aged = 0
+    for (const run of tables.run.all()) {
+      const { ended_at } = run
+      if (ended_at === null || ended_at > lookedAt || ended_at < sched.now() - AGED_MS / 2) continue
+      tables.run.change(run, { ended_at: ended_at - AGED_MS })
+      aged += 1
+    }
+    if (aged === 0) continue
+    const swept = await ask(world, (r) => r.retention.run(OLGA, false))
+    const isOld = ({ ended_at }: { readonly ended_at: number | null }): boolean => (ended_at ?? Infinity) < 0
+    known.isSwept = 'value' in swept && !has(tables.run, (run) => !isOld(run))
   }
 }

@@ -9,6 +9,9 @@ export async function* planner(world: World, request: ModelRequest, signal: Abor
   const { chance, sched, scenario } = world
   await sched.park('model')
   signal.throwIfAborted()
+  const { outage } = scenario
+  const isAway = outage?.of === 'model' && outage.from <= sched.now() && sched.now() < outage.to
+  if (world.isStormy && isAway) throw new Fault('model_transient')
   if (world.isStormy && chance.yes(scenario.weather.model)) {
     const code = chance.pick(['model_transient', 'model_rate_limited', 'model_content_policy', 'model_auth'] as const)
     throw new Fault(code, undefined, chance.yes(0.5) ? { retryAfterMs: chance.below(1_500) } : {})
@@ -74,6 +77,8 @@ const argsOf = (world: World, item = `i${world.next()}`): string =>
 /** One effect of the kinds that the scenario is about. */
 function effect(world: World): Said['calls'][number] {
   const { chance, scenario } = world
+  if (scenario.waits && chance.yes(0.5))
+    return { name: chance.pick(['keyed__wait', 'state__wait', 'manual__wait', 'shelf__queue']), args: argsOf(world) }
   return { name: `${chance.pick(scenario.modes)}__${chance.yes(0.5) ? 'hand' : 'note'}`, args: argsOf(world) }
 }
 const look = (world: World): Said['calls'][number] => ({ name: 'shelf__look', args: argsOf(world) })

@@ -2,8 +2,10 @@
 import { GUARDS, memoryStore, memoryVerbs } from '../memory/store.ts'
 import { withBug } from './bugs.ts'
 import { type Agents, agentsOn, type Stage } from './agents.ts'
+import { courierOf } from './courier.ts'
 import { judgeEnd } from './end.ts'
 import { judgeOf } from './judge.ts'
+import { listenerOf, NOBODY } from './listener.ts'
 import { actorsOf, type Known } from './people.ts'
 import { providerOf, TOOL_MS } from './provider.ts'
 import { chanceOf } from './random.ts'
@@ -32,6 +34,8 @@ export interface Theatre {
 /** Once it is calm a run rests or moves within two leases and the longest that a step may take without a commit. */
 const STEP_MS = 2 * TOOL_MS + 12_000
 const PATIENCE_MS = 2 * TIMES.leaseMs + STEP_MS
+/** So long the archivist takes, at most. */
+const SWEEP_MS = 12_000
 /** Waits for people and deadlines included; whatever is not at rest by then never will be. */
 const LONGEST_MS = 400_000
 
@@ -63,7 +67,7 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
   const scenario = scenarioOf(chance)
   const verbs = memoryVerbs(bug?.guards ?? GUARDS)
   bug?.verbs?.(verbs)
-  const store = memoryStore({ now: sched.now, verbs })
+  const store = memoryStore({ now: sched.now, verbs, isChecked: bug?.unchecked !== true })
   let made = 0
   const outside: Process = sched.process('outside')
   const violations: Violation[] = []
@@ -87,6 +91,7 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
     downUntil: 0,
     release: 0,
     closedSince: new Map(),
+    swept: new Set(),
     said: new Map(),
     next: () => (made += 1),
     broken(invariant, detail) {
@@ -99,9 +104,17 @@ function worldOf(seed: number, bug: Bug | null, agents: Agents): World {
     get judge() {
       return judge
     },
+    get listener() {
+      return listener
+    },
+    get tell() {
+      return tell
+    },
   }
   const provider = providerOf(world, outside)
   const judge = judgeOf(world)
+  const listener = scenario.listened ? listenerOf(world) : NOBODY
+  const tell = courierOf(world)
   const [first, second] = agents[scenario.agent]
   const cast = [withBug(first, bug, world), withBug(second, bug, world)] as const
   return world
@@ -115,13 +128,16 @@ async function perform(world: World): Promise<void> {
   const reader = scenario.reader ? readerOf(world, known) : null
   const isBroken = (): boolean => violations.length > 0
   await sched.run(
-    () => isBroken() || (known.isSilent && (sched.now() >= scenario.calmAt || haveEnded(world))),
+    () => isBroken() || (known.talking === 0 && (sched.now() >= scenario.calmAt || haveEnded(world))),
     () => {},
   )
   world.isStormy = false
   const calmAt = sched.now()
+  // a sweep that did not come through is not asked for again
+  const isSwept = (): boolean => !scenario.sweeps || known.isSwept || sched.now() > calmAt + SWEEP_MS
   const isOver = (): boolean =>
-    (haveEnded(world) && (reader?.seen().isOver ?? true)) || sched.now() > calmAt + LONGEST_MS
+    (haveEnded(world) && (reader?.seen().isOver ?? true) && world.listener.hasAll() && isSwept()) ||
+    sched.now() > calmAt + LONGEST_MS
   await sched.run(
     () => isBroken() || isOver(),
     () => judgeProgress(world, known, calmAt),

@@ -27,6 +27,8 @@ const TROUBLES = [
 ] as const
 type Trouble = 'none' | (typeof TROUBLES)[number]
 const ACTS = new Set<Trouble>(['none', 'slow', 'no_reply', 'failed_after', 'failed_early', 'wrong_body'])
+/** With these the other side has shown that it is there. */
+const ANSWERS = new Set<Trouble>(['none', 'refused'])
 const LATE = new Set<Trouble>(['slow', 'failed_early'])
 
 export function providerOf(world: World, outside: Process): Provider {
@@ -38,8 +40,16 @@ export function providerOf(world: World, outside: Process): Provider {
   /** Keys that were refused: whoever knows a key answers it alike each time. */
   const refusedKeys = new Set<string>()
 
-  const troubleOf = (): Trouble =>
-    world.isStormy && chance.yes(world.scenario.weather.provider) ? chance.pick(TROUBLES) : 'none'
+  /** Requests that were taken, of which is told later. */
+  const taken = new Set<string>()
+  const failures = new Map<string, number>()
+
+  function troubleOf(mode: Mode): Trouble {
+    const { weather, outage } = world.scenario
+    if (!world.isStormy) return 'none'
+    if (outage?.of === mode && outage.from <= sched.now() && sched.now() < outage.to) return 'failed_before'
+    return chance.yes(weather.provider) ? chance.pick(TROUBLES) : 'none'
+  }
   const isKeyed = (mode: Mode): boolean => mode === 'keyed' || mode === 'blind'
 
   function act(order: Order): void {
@@ -51,6 +61,25 @@ export function providerOf(world: World, outside: Process): Provider {
     world.judge.happened(line)
   }
 
+  /** Acts some other time, or refuses then, and tells; or never says a word again. */
+  function takeOn(order: Order, signal: string): void {
+    if (isKeyed(order.mode) && taken.has(order.key)) return
+    taken.add(order.key)
+    move(order.place, 1)
+    // nobody could be asked about a silent no of `manual`, and what is told is its result
+    const isDone = order.mode === 'manual' || chance.yes(0.8)
+    const isSilent = isDone && world.isStormy && chance.yes(0.1)
+    const finish = (): void => {
+      move(order.place, -1)
+      if (isDone) act(order)
+      if (!isSilent) world.tell(signal, isDone)
+    }
+    // before the caller has stored that it waits, or long after
+    sched.after(outside, chance.pick([0, 30, 400, 3_000, 9_000]), finish, 'acts later')
+  }
+
+  const move = (place: string, by: number): void => void pending.set(place, (pending.get(place) ?? 0) + by)
+
   /** Delivers to whoever asked; nobody is there when that process has died. */
   const reply = (to: Process, go: () => void): void => void sched.after(to, chance.below(WAY_MS), go, 'reply')
 
@@ -58,22 +87,25 @@ export function providerOf(world: World, outside: Process): Provider {
     log,
     count: (place) => counts.get(place) ?? 0,
     isPending: (place) => (pending.get(place) ?? 0) > 0,
+    failures: (tool) => failures.get(tool) ?? 0,
     order(order) {
       const to = sched.current()
-      const trouble = troubleOf()
+      const trouble = troubleOf(order.mode)
       world.trace.add(sched.now(), to.name, `order ${order.place} ${trouble}`)
       world.judge.leaves(order, to)
-      pending.set(order.place, (pending.get(order.place) ?? 0) + 1)
+      if (!ANSWERS.has(trouble)) failures.set(order.tool, (failures.get(order.tool) ?? 0) + 1)
+      move(order.place, 1)
       // what is slow still acts within its contract
       const way = LATE.has(trouble) ? chance.between(WAY_MS, TOOL_MS - 1) : chance.below(WAY_MS)
       return new Promise((resolve, reject) => {
         const fail = (): void => reject(new Error('status 500'))
         if (trouble === 'failed_early') reply(to, fail)
         const arrive = (): void => {
-          pending.set(order.place, (pending.get(order.place) ?? 1) - 1)
+          move(order.place, -1)
           const isKnown = isKeyed(order.mode) && byKey.has(order.key)
           const isRefused = refusedKeys.has(order.key) || (trouble === 'refused' && !isKnown)
           if (isRefused) refusedKeys.add(order.key)
+          else if (ACTS.has(trouble) && order.tells !== undefined) takeOn(order, order.tells)
           else if (ACTS.has(trouble)) act(order)
           if (isRefused) reply(to, () => reject(toolError('business_rejected')))
           else if (trouble === 'failed_before' || trouble === 'failed_after') reply(to, fail)
@@ -86,7 +118,7 @@ export function providerOf(world: World, outside: Process): Provider {
     },
     probe(mode, key) {
       const to = sched.current()
-      const trouble = troubleOf()
+      const trouble = troubleOf(mode)
       return new Promise((resolve, reject) => {
         const answer = (): void => {
           const found = byKey.get(key)

@@ -5,13 +5,23 @@
 import type { RunId } from '../../kernel/ids.ts'
 import { Fault } from '../../kernel/fault.ts'
 import type { StreamItem } from '../../stream/follow.shell.ts'
+import { ABSENCE_MS } from './agents.ts'
 import { ANN, type Known } from './people.ts'
+import { CALM } from './scenario.ts'
 import type { Server, World } from './world.ts'
 
 export interface Reader {
   /** The run that is watched, once there is one, and the last event that came. */
-  readonly seen: () => { readonly run: RunId | null; readonly after: number; readonly isOver: boolean }
+  readonly seen: () => {
+    readonly run: RunId | null
+    readonly after: number
+    readonly isOver: boolean
+    readonly isThere: boolean
+  }
 }
+
+/** A worker looks every two seconds for runs that nobody follows. */
+const NOTICED_MS = 4_000
 
 interface Watching {
   run: RunId | null
@@ -22,8 +32,10 @@ interface Watching {
 }
 
 export function readerOf(world: World, known: Known): Reader {
-  const { sched, chance } = world
+  const { sched, chance, scenario, tables } = world
   const process = sched.process('reader')
+  let isLeft = false
+  const vanishes = scenario.vanishes && scenario.agent === 'minding'
   const watching: Watching = { run: null, after: 0, isOver: false, planned: 0 }
   const look = (): void => {
     watching.run ??= known.runs[0] ?? null
@@ -33,6 +45,7 @@ export function readerOf(world: World, known: Known): Reader {
     const line = connect(world, watching, { run: watching.run, server })
     const mind = (): void => {
       if (watching.isOver) return
+      if (vanishes && chance.yes(0.4)) return leave(line)
       const isCut = world.isStormy && chance.yes(0.15)
       if (isCut) line.hangUp()
       if (isCut || line.isBroken() || !server.process.isAlive) return look()
@@ -40,8 +53,22 @@ export function readerOf(world: World, known: Known): Reader {
     }
     mind()
   }
+  /** For good: the run goes on alone for as long as its agent allows. */
+  function leave(line: Line): void {
+    const run = tables.run.get(`acme/${watching.run ?? ''}`)
+    line.hangUp()
+    watching.isOver = true
+    isLeft = true
+    if (scenario.weather !== CALM || scenario.flips) return
+    known.isGone = true
+    const check = (): void => {
+      if (run?.followed_until != null && run.cancel_cause === null && run.end_reason === null)
+        world.broken('K2 nobody works for who has left', run.id)
+    }
+    sched.after(process, ABSENCE_MS + NOTICED_MS, check, 'would be noticed')
+  }
   sched.spawn(process, 'begins', look)
-  return { seen: () => watching }
+  return { seen: () => ({ ...watching, isThere: !isLeft }) }
 }
 
 interface Line {

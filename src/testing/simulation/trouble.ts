@@ -17,6 +17,7 @@ const DELICATE: ReadonlySet<string> = new Set([
   'start',
   'ext.before',
   'ext.replied',
+  'outbox.afterPublish',
 ])
 const MORE = 8
 

@@ -8,6 +8,7 @@ import type { Contract, ProbeOutcome } from '../../tool/contract.ts'
 import type { AllGuards, MemoryStore } from '../memory/store.ts'
 import type { Tables } from '../memory/tables.ts'
 import type { Verbs } from '../memory/verb.ts'
+import type { Listener } from './listener.ts'
 import type { Chance } from './random.ts'
 import type { Mode, Scenario } from './scenario.ts'
 import type { Process, Scheduler } from './scheduler.ts'
@@ -28,6 +29,8 @@ export interface Order {
   readonly place: string
   readonly item: string
   readonly units: number
+  /** The signal under which it is told later what came of it; absent when the reply says it. */
+  readonly tells?: string
 }
 
 export interface Happened extends Order {
@@ -43,6 +46,8 @@ export interface Provider {
   count(place: string): number
   /** Whether a request for this call is still on its way. */
   isPending(place: string): boolean
+  /** Replies of this tool that could look like nobody being there. */
+  failures(tool: string): number
 }
 
 export interface Server {
@@ -55,8 +60,10 @@ export interface Server {
 
 export interface Judge {
   /** A statement has been applied. */
-  after(verb: string, params: unknown): void
+  after(verb: string, params: unknown, rows: number): void
   leaves(order: Order, by: Process): void
+  /** The caller has its answer, or waits for it no longer. */
+  returned(order: Order, by: Process): void
   happened(line: Happened): void
   /** A person was shown this card and the store has taken the yes. */
   consented(confirmation: string, params: string): void
@@ -70,6 +77,8 @@ export interface Bug {
   readonly contract?: (contract: Contract, world: World) => Contract
   readonly clock?: (clock: Clock) => Clock
   readonly db?: (db: Db, world: World) => Db
+  /** The constraints of the tables are gone, so that a judge must see it. */
+  readonly unchecked?: true
   /** The authoriser says yes to everything. */
   readonly permits?: true
 }
@@ -88,6 +97,9 @@ export interface World {
   readonly servers: Server[]
   /** Who never fails: providers, supervisors, the network. */
   readonly outside: Process
+  readonly listener: Listener
+  /** Tells runs what they wait for, until the product has it. */
+  readonly tell: (signal: string, done: boolean) => void
   /** The agent of the scenario in its two releases. */
   readonly agents: readonly [Agent, Agent]
   readonly violations: Violation[]
@@ -101,6 +113,8 @@ export interface World {
   release: 0 | 1
   /** Since when nobody may use a tool; for all tools under `*`, when the authoriser itself is broken. */
   readonly closedSince: Map<string, number>
+  /** Runs of which retention has taken something away: `tenant/run`. */
+  readonly swept: Set<string>
   /** What each attempt of the model has said in full, by the number in front of it. */
   readonly said: Map<number, string>
   /** Counts ids, attempts and items. */

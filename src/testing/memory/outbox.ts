@@ -1,0 +1,138 @@
+/** The way of events to sinks, as `plimsoll.outbox_look`, `outbox_take` and the statements of the relay keep it. */
+import { claim, failed, look, parcel, released, sent } from '../../journal/outbox.sql.ts'
+import { isAlive } from './queue.ts'
+import type { DeliveryRow, EventRow, SinkRow } from './rows.ts'
+import type { Tables } from './tables.ts'
+import { bytes, type Guards, on, passes, seen, type Verbs, type Walls } from './verb.ts'
+
+export interface Taking {
+  readonly tables: Tables
+  readonly worker: string
+  readonly held: readonly (string | null)[]
+}
+
+/** A living relay has it, and if that is the one that asks, it knows so. */
+const isCarried = (d: DeliveryRow, { tables, worker, held }: Taking): boolean =>
+  isAlive(tables.worker.get(d.worker_id ?? ''), tables.now()) &&
+  (d.worker_id !== worker || held.includes(`${d.endpoint_id}/${d.run_id}`))
+
+/** The conditions under which a relay takes a delivery. */
+export const DELIVER: Guards<readonly [DeliveryRow, Taking]> = {
+  due: (d, { tables }) => d.due_at <= tables.now(),
+  free: (d, taking) => !isCarried(d, taking),
+  lease: (_d, { tables, worker }) => isAlive(tables.worker.get(worker), tables.now()),
+}
+
+/** Whoever was taken over marks nothing any more. */
+export const MARK: Guards<readonly [DeliveryRow, { readonly epoch: number }]> = {
+  epoch: (d, of) => d.epoch === of.epoch,
+}
+
+export interface OutboxGuards {
+  readonly deliver: typeof DELIVER
+  readonly mark: typeof MARK
+}
+
+export function addOutbox(verbs: Verbs, guards: OutboxGuards): void {
+  on(verbs, look, (tables, { sinks, everyMs, backMs }) => {
+    const now = tables.now()
+    const served = sinks.filter((name) => name !== null)
+    for (const name of served) if (!tables.sink.get(name)) tables.sink.insert({ name, starts_at: now, seen_at: now })
+    for (const name of served) {
+      const sink = tables.sink.get(name)
+      if (sink && sink.seen_at <= now - everyMs) lookFor(tables, sink, backMs)
+    }
+    return [{ served: served.length }]
+  })
+  on(verbs, claim, (tables, { worker, sinks, limit, each, held }) => {
+    const taking: Taking = { tables, worker, held }
+    const due = sinks.flatMap((name) => {
+      const all = [...tables.delivery.all()].filter((d) => d.endpoint_id === name)
+      const taken = all.filter((d) => isCarried(d, taking)).length
+      const free = all.filter((d) => passes(guards.deliver, d, taking))
+      return free.sort((a, b) => a.due_at - b.due_at).slice(0, Math.max(0, each - taken))
+    })
+    return due.slice(0, limit).map((d) => {
+      tables.delivery.change(d, { worker_id: worker, epoch: d.epoch + 1 })
+      return { tenant: d.tenant_id, environment: d.environment, endpoint: d.endpoint_id, run: d.run_id, epoch: d.epoch }
+    })
+  })
+  const marked = (tables: Tables, of: Of, walls: Walls, change: (d: DeliveryRow) => Partial<DeliveryRow>) => {
+    const d = deliveryOf(tables, of, walls)
+    if (!d || !passes(guards.mark, d, of)) return []
+    tables.delivery.change(d, change(d))
+    return [{ marked: 1 }]
+  }
+  on(verbs, parcel, (tables, of, walls) => {
+    const d = deliveryOf(tables, of, walls)
+    if (!d || !passes(guards.mark, d, of)) return []
+    const first = { head: d.head, attempt: d.attempt, url: null, secret: null, previous: null, failures: 0 }
+    const events = toldTo(tables, d)
+      .filter((e) => e.seq > d.sent && e.seq <= d.head)
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, of.limit)
+    if (events.length === 0) return [{ ...first, seq: null, type: null, body: null, session: null, at: null }]
+    const session = tables.run.get(`${d.tenant_id}/${d.run_id}`)?.session_id ?? null
+    return events.map((e) => ({
+      ...{ ...first, session, seq: e.seq, type: e.type, body: bytes(e.body), at: Math.floor(e.created_at) },
+    }))
+  })
+  on(verbs, sent, (tables, of, walls) =>
+    marked(tables, of, walls, (d) => ({ sent: of.seq, attempt: 0, due_at: restOf(tables, d, of.seq) })),
+  )
+  on(verbs, failed, (tables, of, walls) =>
+    marked(tables, of, walls, (d) => ({
+      worker_id: null,
+      sent: of.giveUp ? of.seq : d.sent,
+      attempt: of.giveUp ? 0 : d.attempt + 1,
+      due_at: of.giveUp ? restOf(tables, d, of.seq) : tables.now() + of.delayMs,
+    })),
+  )
+  on(verbs, released, (tables, of, walls) => {
+    const { head } = of
+    marked(tables, of, walls, (d) => ({
+      worker_id: null,
+      sent: Math.max(d.sent, head ?? d.sent),
+      due_at: head === null ? d.due_at : restOf(tables, d, head),
+    }))
+    return []
+  })
+}
+
+interface Of {
+  readonly tenant: string
+  readonly endpoint: string
+  readonly run: string
+  readonly epoch: number
+}
+
+function deliveryOf(tables: Tables, { tenant, endpoint, run }: Of, walls: Walls): DeliveryRow | undefined {
+  const d = tables.delivery.get(`${tenant}/${endpoint}/${run}`)
+  return d && seen(walls, d) ? d : undefined
+}
+
+const toldTo = (tables: Tables, d: Pick<DeliveryRow, 'tenant_id' | 'run_id'>): EventRow[] =>
+  tables.event.of(`${d.tenant_id}/${d.run_id}`).filter((e) => e.visibility === 'user')
+
+/** At once, when there is more than `seq`; else never. */
+const restOf = (tables: Tables, d: DeliveryRow, seq: number): number =>
+  d.head > seq ? tables.now() : Number.POSITIVE_INFINITY
+
+/** Makes due what is new for a sink. */
+function lookFor(tables: Tables, sink: SinkRow, backMs: number): void {
+  const now = tables.now()
+  for (const run of tables.run.all()) {
+    const { tenant_id, environment, id: run_id } = run
+    const told = toldTo(tables, { tenant_id, run_id }).filter((e) => e.created_at >= sink.starts_at)
+    const fresh = told.filter((e) => e.created_at > sink.seen_at - backMs)
+    if (fresh.length === 0) continue
+    const head = Math.max(...fresh.map((e) => e.seq))
+    const d = tables.delivery.get(`${tenant_id}/${sink.name}/${run_id}`)
+    const first = Math.min(...told.map((e) => e.seq)) - 1
+    const made = { tenant_id, environment, endpoint_id: sink.name, run_id, sent: first, head, due_at: now }
+    if (!d) tables.delivery.insert(tables.rowOf('delivery', made))
+    else if (d.head < head)
+      tables.delivery.change(d, { head, due_at: d.due_at === Number.POSITIVE_INFINITY ? now : d.due_at })
+  }
+  tables.sink.change(sink, { seen_at: now })
+}

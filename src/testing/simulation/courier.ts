@@ -1,0 +1,36 @@
+/**
+ * Who tells runs what they wait for: until the product has it, sometimes twice, and with somebody of another tenant who
+ * tells the same name, somebody who may not, and a second word that must not replace the first.
+ */
+import { ANN, ask, person } from './people.ts'
+import type { World } from './world.ts'
+
+const COURIER = person('service', 'courier')
+const FOREIGNER = person('service', 'courier', 'birch')
+
+export function courierOf(world: World): World['tell'] {
+  const { sched, chance } = world
+  let told = 0
+  return (signal, done) => {
+    const process = sched.process(`courier${(told += 1)}`)
+    const pause = (most: number): Promise<void> =>
+      new Promise((resolve) => sched.after(process, chance.below(most), resolve, 'waits'))
+    const say = (by: typeof ANN, body: object) => ask(world, (r) => r.signal(by, signal, body))
+    const word = { by: 'courier', done }
+    async function walk(): Promise<void> {
+      if (chance.yes(0.3)) await say(FOREIGNER, { by: 'foreigner', done: !done })
+      if (chance.yes(0.1) && 'value' in (await say(ANN, { by: 'ann', done: !done })))
+        world.broken('T3 nobody is heard but who may tell', signal)
+      for (let answer = await say(COURIER, word); !('value' in answer); answer = await say(COURIER, word)) {
+        if (answer.code === 'already_signaled') return world.broken('T3 a word may be told again', signal)
+        await pause(1_500)
+      }
+      if (chance.yes(0.3)) await say(COURIER, word)
+      if (chance.yes(0.2) && 'value' in (await say(COURIER, { by: 'liar', done: !done })))
+        world.broken('T3 the first word stays', signal)
+    }
+    sched.spawn(process, 'goes', () => {
+      walk().catch((error: unknown) => world.broken('no program error', `courier ${String(error)}`))
+    })
+  }
+}
