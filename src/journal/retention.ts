@@ -45,4 +45,5 @@ export const BLANK_PLAN = JSON.stringify({
   before: null,
   after: null,
   repeats: null,
+  compensates: null,
 })

@@ -83,6 +83,7 @@ interface EffectRow {
   readonly errorCode: string | null
   readonly attempt: number
   readonly again: boolean
+  readonly compensates: string | null
   readonly startedMs: number | null
   /** Of a call that waits outside; `body` is what was told, when somebody has. */
   readonly wait: {
@@ -202,6 +203,7 @@ function readCall(
     stops: stopsOf(contract),
     breaker: contract?.breaker ?? DEFAULT_BREAKER,
     retryByKey: contract?.unknown === 'key',
+    compensates: e.compensates === null ? null : { key: e.compensates, tool: contract?.compensates ?? '' },
     status: e.status,
     attempt: e.attempt,
     again: e.again,

@@ -7,7 +7,8 @@
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
 import type { Arrived } from './later.ts'
-import type { BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
+import type { AnsweredEffect, BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
+import { compensationProblems } from './compensates.ts'
 import { exposedName } from './names.ts'
 import { defined, definitionFault, type Problem, problem } from './problem.ts'
 import { lineProblems, ruleProblems } from './rules.ts'
@@ -48,6 +49,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     ...(output === null || output.ok ? [] : output.problems),
     ...taxonomy.problems,
     ...ruleProblems(name, version, spec, input.ok ? input.compiled.schema : {}),
+    ...compensationProblems(name, spec),
   ]
   if (problems.length > 0 || !input.ok || (output !== null && !output.ok))
     throw definitionFault(nameAtVersion, problems)
@@ -77,6 +79,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     params: Object.freeze({ ...spec.params }),
     errors: taxonomy.errors,
     ends: spec.ends ?? null,
+    compensates: spec.compensates ?? null,
     waiver: spec.waiver ? Object.freeze({ ...spec.waiver }) : null,
   }
   return Object.freeze({
@@ -103,6 +106,7 @@ function splitVersion(nameAtVersion: string): { name: string; version: number } 
 function implementationOf<S extends SchemaSource>({
   authorize,
   run,
+  which,
   plan,
   resourceVersion,
   commit,
@@ -113,6 +117,7 @@ function implementationOf<S extends SchemaSource>({
   return Object.freeze({
     ...(authorize && { authorize: (input: JsonObject, cx: ToolContext) => authorize(typed(input), cx) }),
     ...(run && { run: (input: JsonObject, cx: ToolContext) => run(typed(input), cx) }),
+    ...(which && { which: (input: JsonObject, done: AnsweredEffect) => which(typed(input), done) }),
     ...(plan && { plan: (input: JsonObject, cx: ToolContext) => plan(typed(input), cx) }),
     ...(resourceVersion && {
       resourceVersion: (input: JsonObject, cx: ToolContext) => resourceVersion(typed(input), cx),

@@ -33,6 +33,8 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   breaker: 'object',
   errors: 'object',
   ends: 'string',
+  compensates: 'string',
+  which: 'function',
   acknowledge: 'string',
   waiver: 'object',
   authorize: 'function',

@@ -1,4 +1,5 @@
 import type {
+  AnsweredEffect,
   BreakerLimits,
   EffectLevel,
   ParameterRole,
@@ -50,6 +51,13 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly breaker?: Partial<BreakerLimits>
   readonly errors?: Taxonomy
   readonly ends?: 'handed_over'
+  /** The name of the tool whose effects this one undoes: `'orders.charge'`, whatever its version was. */
+  readonly compensates?: string
+  /**
+   * Whether this call undoes that effect, which one of this conversation did. Exactly one must be meant; without it the
+   * only one is. It compares and looks nothing up.
+   */
+  readonly which?: (input: InputOf<S>, done: AnsweredEffect) => boolean
   /** Why a name that sounds irreversible is not. */
   readonly acknowledge?: string
   readonly waiver?: Waiver

@@ -33,6 +33,7 @@ const LINES = {
   error_taxonomy: 'errors',
   params: 'params',
   ends: 'ends',
+  compensates: 'compensates',
   acknowledge: 'acknowledge',
   waiver: 'waiver',
   breaker: 'breaker',

@@ -27,13 +27,16 @@ function wallText(): string {
   return [...down, ...blocks].join('\n')
 }
 
+const HEADS = ['create function', 'create or replace function']
+
 /** The text of a function; `create or replace` keeps its owner and its grants. */
 function textOf(name: string): string {
   if (name === 'wall') return wallText()
-  const from = SQL.indexOf(`create function plimsoll.${name}(`)
+  // a later migration may have replaced it
+  const from = Math.max(...HEADS.map((head) => SQL.lastIndexOf(`${head} plimsoll.${name}(`)))
   const to = SQL.indexOf('end $f$;', from)
   if (from < 0 || to < 0) throw new Error(`no function ${name}`)
-  return SQL.slice(from, to + 'end $f$;'.length).replace('create function', 'create or replace function')
+  return SQL.slice(from, to + 'end $f$;'.length).replace(/^create function/, 'create or replace function')
 }
 
 function mutated({ in: name, what, find, replace }: Mutation): string {

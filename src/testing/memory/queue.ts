@@ -45,9 +45,11 @@ export const REAP: Guards<readonly [RunRow, Tables]> = {
 /** A worker that lives may hang with a run (L8). */
 const hangs = (q: RunRow, now: number): boolean => (q.progress_at ?? Number.POSITIVE_INFINITY) + q.progress_ms <= now
 
+const isAlone = (q: RunRow, now: number): boolean => q.followed_until !== null && q.followed_until < now
+
 /** The conditions under which a run ends because nobody follows it any more. */
 const isLeftAlone = (q: RunRow, now: number): boolean =>
-  q.followed_until !== null && q.followed_until < now && isActive(q.status) && q.cancel_cause === null
+  isAlone(q, now) && !q.parks_alone && isActive(q.status) && q.cancel_cause === null
 
 export interface QueueGuards {
   readonly claim: typeof CLAIM
@@ -112,6 +114,7 @@ export function addQueue(verbs: Verbs, guards: QueueGuards): void {
         run: r.id,
         epoch: r.epoch,
         canceled: r.cancel_cause !== null,
+        alone: r.parks_alone && isAlone(r, tables.now()),
       })),
   )
   on(verbs, enlist, (tables, { worker, host, pid, leaseMs }) => {
