@@ -938,6 +938,7 @@ begin
   perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
   select jsonb_build_object(
     'run', to_jsonb(r) - array['due_at', 'progress_at', 'progress_ms', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
+    'alone', r.parks_alone and coalesce(r.followed_until < now(), false),
     'deadline_ms', floor(extract(epoch from r.deadline_at - now()) * 1000)::int8,
     'messages', coalesce((
       select jsonb_agg(jsonb_build_object('run', m.run_id, 'seq', m.seq, 'step', m.step, 'position', m.position, 'role', m.role,

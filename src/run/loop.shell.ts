@@ -78,6 +78,12 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
       const action = next(run, leftMs)
       const signal = needsFollower(action) ? signals.signal : signals.firm
       throwIfHandedBack(signal)
+      if (state.isAlone && needsFollower(action)) {
+        // somebody may have come since
+        state = await read(parts, lease)
+        if (state?.isAlone) throw new Fault('client_gone')
+        continue
+      }
       const work: Work = { ...state, ...signals, signal, leftMs, lease, actor: actorOfRun(run) }
       if (action.do === 'rest') return
       const isAhead = action.do === 'run_reads' && ahead?.step === run.step
@@ -104,6 +110,8 @@ interface Driven {
   readonly agent: Agent
   /** On the monotonic clock of this process, from the time left that the database told. */
   readonly deadlineAt: number
+  /** Nobody followed it any more when it was read (K2). */
+  readonly isAlone: boolean
 }
 
 /** Null when the run is not ours to drive any more. */
@@ -113,7 +121,8 @@ async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
   if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return null
   const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
   const snapshot: Snapshot = readSnapshot(rows, lease, agent, parts.sealer)
-  return { run: snapshot.run, transcript: snapshot.transcript, agent, deadlineAt: asked + snapshot.leftMs }
+  const { run, transcript, isAlone } = snapshot
+  return { run, transcript, agent, deadlineAt: asked + snapshot.leftMs, isAlone }
 }
 
 function move(run: Run, report: Report): Moved {

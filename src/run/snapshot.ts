@@ -18,6 +18,8 @@ import type { MessageBody } from './writes.ts'
 export interface SnapshotRows {
   readonly run: RunRow
   readonly deadline_ms: number
+  /** Nobody follows the run any more, and its agent parks it then (K2). */
+  readonly alone: boolean
   readonly messages: readonly MessageRow[]
   readonly effects: readonly EffectRow[]
   readonly confirmations: readonly ConfirmationRow[]
@@ -117,6 +119,7 @@ export interface Snapshot {
   readonly transcript: readonly TranscriptMessage[]
   /** Milliseconds until the deadline, when it was read. */
   readonly leftMs: number
+  readonly isAlone: boolean
 }
 
 export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, sealer: Sealer): Snapshot {
@@ -172,7 +175,7 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, seal
     end: r.end_reason,
     rules: agent.rules,
   }
-  return { run, transcript, leftMs: rows.deadline_ms }
+  return { run, transcript, leftMs: rows.deadline_ms, isAlone: rows.alone }
 }
 
 function readCall(

@@ -83,6 +83,7 @@ function snapshotOf(tables: Tables, r: RunRow): unknown {
   return {
     run: { ...r, permissions: [...r.permissions] },
     deadline_ms: Math.floor(r.deadline_at - now),
+    alone: r.parks_alone && r.followed_until !== null && r.followed_until < now,
     messages: transcriptOf(tables, r).map(messageOf),
     effects: inOrder(tables.effect.of(key)).map((e) => effectOf(tables, e, r.step, now)),
     confirmations: tables.confirmation
