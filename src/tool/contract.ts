@@ -130,6 +130,8 @@ export interface Contract {
   readonly unknown: 'key' | 'probe' | 'manual'
   /** How long a confirmation stays open, at most; default five minutes (J11). */
   readonly confirmationMs: number
+  /** The members of the result that hold the items of a page and the cursor of the next page. */
+  readonly page: { readonly items: string; readonly next: string } | null
   /** What the model reads of a result, at most. */
   readonly maxResultBytes: number
   /** Calls of this tool at once in one process; more wait, and beyond a bounded queue they are refused (N4). */
@@ -160,6 +162,8 @@ export interface Implementation {
   /** Whether this actor may do this with this object; asked before the plan or the start, and again before the commit. */
   readonly authorize?: (input: JsonObject, cx: ToolContext) => boolean | Promise<boolean>
   readonly run?: (input: JsonObject, cx: ToolContext) => unknown
+  /** The cursor that continues right behind an item of a page. */
+  readonly after?: (item: Json) => unknown
   /** Whether this call answers that effect. Without it each effect of the tool is meant. */
   readonly which?: (input: JsonObject, done: AnsweredEffect) => boolean
   readonly plan?: (input: JsonObject, cx: ToolContext) => Plan | Promise<Plan>

@@ -24,6 +24,8 @@ const LINES: Readonly<Record<keyof Spec, string>> = {
   unknown: 'string',
   confirmationMs: 'number',
   maxResultBytes: 'number',
+  page: 'object',
+  after: 'function',
   concurrency: 'number',
   maxRawBytes: 'number',
   credentials: 'object',

@@ -2,6 +2,7 @@ import type {
   AnsweredEffect,
   BreakerLimits,
   EffectLevel,
+  Json,
   ParameterRole,
   Plan,
   ProbeOutcome,
@@ -36,6 +37,10 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly confirmationMs?: number
   /** What the model reads of a result; default 64 kB. */
   readonly maxResultBytes?: number
+  /** The result is a page: the members that hold its items and the cursor of the next one. */
+  readonly page?: { readonly items: string; readonly next: string }
+  /** The cursor that continues right behind this item: with it the model goes on where a page was cut. It looks nothing up. */
+  readonly after?: (item: Json) => string
   /** Calls at once in one process; default 16. */
   readonly concurrency?: number
   /** What is stored of a larger result; default 256 MB. */
