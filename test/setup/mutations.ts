@@ -10,7 +10,7 @@ import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
 import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
 import { SWEEP } from './retention-guards.ts'
 import { ABANDON, ALONE, ATTEND, RESTING } from './attention-guards.ts'
-import { ANSWER } from './answer-guards.ts'
+import { ANSWER, ANSWER_LOCKS } from './answer-guards.ts'
 import { TELL, WAIT } from './signal-guards.ts'
 import { WALL } from './wall-guards.ts'
 
@@ -26,7 +26,7 @@ export interface Mutation {
 
 /** The probes of each function. */
 export const PROBES = {
-  step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL, ...WAIT, ...ANSWER],
+  step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL, ...WAIT, ...ANSWER, ...ANSWER_LOCKS],
   tell: TELL,
   attend: ATTEND,
   abandon: ABANDON,
@@ -85,6 +85,7 @@ export const MUTATIONS: readonly Mutation[] = [
   step('answers twice', "\n            and (o.outcome is null or o.outcome = 'ok'))))", ' and false)))'),
   step('answers what was tried in vain never again', "\n            and (o.outcome is null or o.outcome = 'ok'))))", ')))'),
   step('answers twice in one step', 'count(e.compensates) <> count(distinct e.compensates)', 'false'),
+  step('answers side by side', "if strpos(wall, '/effect:') > 0 then", 'if false then', { concurrent: true }),
   step('forgets what is answered', 'e.result_hash, e.compensates, case', 'e.result_hash, null, case'),
   submit('wakes what waits for something else', "\n      and r.wait_reason = 'follower'"),
   submit('wakes runs of other conversations', "and r.session_id = t.session\n      and r.wait_reason", 'and r.wait_reason'),
