@@ -98,8 +98,7 @@ async function crashOn(
   { lanes, json, print }: How,
 ): Promise<number> {
   const started = performance.now()
-  const sources = await ofSuite<{ compiled(): { home: string; remove(): void } }>('compiled.ts')
-  const js = sources?.compiled() ?? null
+  const sources = await ofSuite<{ compiled(): string }>('compiled.ts')
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-crash-'))
   const outcomes: Outcome[] = []
   const note = (outcome: Outcome): void => {
@@ -107,7 +106,7 @@ async function crashOn(
     if (outcome.trouble !== null) print(outcome.trouble)
     if (outcomes.length % 50 === 0) print(`${outcomes.length} cases`)
   }
-  const program = js ? { program: join(js.home, 'src/eval/crash-worker.js') } : {}
+  const program = sources ? { program: join(sources.compiled(), 'src/eval/crash-worker.js') } : {}
   try {
     const ground = await openCrashGround(given.url, folder, program)
     try {
@@ -128,7 +127,6 @@ async function crashOn(
     else if (matrix.restarts.length > 0)
       print(`${matrix.restarts.length} cases are left out: there is no PostgreSQL here that may be restarted.`)
   } finally {
-    js?.remove()
     rmSync(folder, { recursive: true, force: true })
   }
   const { lines, report } = summary(outcomes, Math.round((performance.now() - started) / 100) / 10)

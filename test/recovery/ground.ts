@@ -17,7 +17,6 @@ export interface Ground extends CrashGround {
 /** `processes`: workers of their own will be started, which is quicker from plain JavaScript. */
 export async function openGround({ processes = false } = {}): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-recovery-'))
-  const sources = processes ? compiled() : null
   const [store, provider] = await Promise.all([
     openStore('postgres'),
     startEffectProvider({ log: join(folder, 'effects.jsonl') }),
@@ -31,12 +30,11 @@ export async function openGround({ processes = false } = {}): Promise<Ground> {
     db: store.db,
     url: store.url,
     provider,
-    ...(sources ? { program: join(sources.home, 'src/eval/crash-worker.js') } : {}),
+    ...(processes ? { program: join(compiled(), 'src/eval/crash-worker.js') } : {}),
     patienceMs: 40_000,
     async close() {
       await witness.close()
       await Promise.all([store.close(), provider.stop()])
-      sources?.remove()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -1,13 +1,14 @@
 /** Processes that relay, killed and stopped while a message is on its way. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
+import { compiled } from '../setup/compiled.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
 import { until } from '../setup/plane.ts'
 import { openReceiver, operator, type Receiver, runtimeFor, runWith } from '../setup/relay.ts'
 
 const STORY = ['run_queued', 'step_planned', 'calls_settled', 'run_ended']
-const PROGRAM = fileURLToPath(new URL('./relay.worker.ts', import.meta.url))
+const PROGRAM = join(compiled(), 'test/recovery/relay.worker.js')
 
 describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeout: 120_000 }, () => {
   let store: TestStore
@@ -29,7 +30,7 @@ describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeou
   })
 
   function relay(faults = '') {
-    const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, store.url, receiver.url], {
+    const child = spawn(process.execPath, [PROGRAM, store.url, receiver.url], {
       stdio: ['pipe', 'ignore', 'inherit'],
       env: { ...process.env, PLIMSOLL_FAULT: faults },
     })
