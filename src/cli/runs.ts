@@ -81,7 +81,9 @@ function link(e: Body, places: ReadonlyMap<unknown, string>): string {
   if (e['compensates'] !== null) return `undoes ${named(e['compensates'])}`
   const by = e['compensation'] as Body | null
   if (by === null) return ''
-  return by['outcome'] === 'ok' ? `undone by ${named(by['idempotency_key'])}` : `${String(by['status'])}: ${named(by['idempotency_key'])}`
+  return by['outcome'] === 'ok'
+    ? `undone by ${named(by['idempotency_key'])}`
+    : `${String(by['status'])}: ${named(by['idempotency_key'])}`
 }
 
 /** What the run said at its end, which is its last event. */

@@ -32,7 +32,9 @@ export async function linked({ agent, effects }: Parts, run: Run, calls: readonl
     const candidates = (await asked).map((c) => (taken.has(c.key) ? { ...c, isAnswered: true } : c))
     const answer = answerOf(contract, inputOf(call), candidates)
     if ('key' in answer) taken.add(answer.key)
-    linkedCalls.push('key' in answer ? { ...call, compensates: { key: answer.key, tool } } : unanswered(call, answer.refused))
+    linkedCalls.push(
+      'key' in answer ? { ...call, compensates: { key: answer.key, tool } } : unanswered(call, answer.refused),
+    )
   }
   return linkedCalls
 }

@@ -145,7 +145,9 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
   const services = await servicesFor(parts, { run: found.run, call, actor: cx.actor, signal: cx.signal }, contract)
   const options = { clock: parts.clock, egress: parts.egress }
   const now =
-    typeof services === 'string' ? null : await callResourceVersion(contract, inputOf(call), cx, { ...options, services })
+    typeof services === 'string'
+      ? null
+      : await callResourceVersion(contract, inputOf(call), cx, { ...options, services })
   if (!now?.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return

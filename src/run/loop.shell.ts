@@ -79,9 +79,7 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
       const signal = needsFollower(action) ? signals.signal : signals.firm
       throwIfHandedBack(signal)
       if (state.isAlone && needsFollower(action)) {
-        // somebody may have come since
-        state = await read(parts, lease)
-        if (state?.isAlone) throw new Fault('client_gone')
+        state = await readFollowed(parts, lease)
         continue
       }
       const work: Work = { ...state, ...signals, signal, leftMs, lease, actor: actorOfRun(run) }
@@ -123,6 +121,13 @@ async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
   const snapshot: Snapshot = readSnapshot(rows, lease, agent, parts.sealer)
   const { run, transcript, isAlone } = snapshot
   return { run, transcript, agent, deadlineAt: asked + snapshot.leftMs, isAlone }
+}
+
+/** Somebody may have come since. @throws Fault `client_gone` when nobody has */
+async function readFollowed(parts: Driving, lease: Lease): Promise<Driven | null> {
+  const state = await read(parts, lease)
+  if (state?.isAlone) throw new Fault('client_gone')
+  return state
 }
 
 function move(run: Run, report: Report): Moved {

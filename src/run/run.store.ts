@@ -191,7 +191,9 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
         status: s.response?.status ?? null,
         response: s.response ? seal(s.response.body) : null,
       }
-      const keys = [s.key.run, s.session, ...s.replaced, ...s.resting].map((id) => `${scope.tenant}/${scope.environment}/${id}`)
+      const keys = [s.key.run, s.session, ...s.replaced, ...s.resting].map(
+        (id) => `${scope.tenant}/${scope.environment}/${id}`,
+      )
       const [done] = await db.call(submit, { submissions: JSON.stringify([row]), keys })
       if (!done) return { outcome: 'not_found', sessionVersion: null, generation: null }
       return {

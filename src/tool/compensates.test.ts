@@ -15,9 +15,9 @@ const undo = (compensates: string, name = 'orders.undo@1') => tool(name, { ...ef
 describe('a tool that undoes what another did', () => {
   it('J7 one that contradicts itself is refused at load', () => {
     expect(() => undo('orders.undo')).toThrow(/compensates_itself/)
-    expect(() => tool('orders.look@1', { input: z.strictObject({}), effect: 'read', run: () => 1, compensates: 'a.b' })).toThrow(
-      /read_compensates/,
-    )
+    expect(() =>
+      tool('orders.look@1', { input: z.strictObject({}), effect: 'read', run: () => 1, compensates: 'a.b' }),
+    ).toThrow(/read_compensates/)
     expect(() => tool('orders.undo@1', { ...effect, which: () => true })).toThrow(/which_unused/)
   })
 
@@ -74,7 +74,8 @@ describe('which effect a call answers', () => {
   })
 
   it('J7 a comparison that fails, or says anything but yes, means nothing that was done', () => {
-    const said = (which: () => unknown) => tool('orders.undo@1', { ...effect, compensates: 'orders.charge', which: which as () => boolean })
+    const said = (which: () => unknown) =>
+      tool('orders.undo@1', { ...effect, compensates: 'orders.charge', which: which as () => boolean })
     for (const which of [() => 'yes', () => 1, () => Promise.resolve(true)])
       expect(answerOf(said(which), {}, [one('a')])).toEqual({ refused: 'nothing_to_compensate' })
   })

@@ -22,7 +22,9 @@ export function compensationProblems(name: string, { effect, compensates, which 
   if (effect === 'read')
     return [of('read_compensates', '/compensates', 'A read changes nothing back.', "`effect: 'irreversible'`.")]
   if (compensates === name)
-    return [of('compensates_itself', '/compensates', 'A tool does not undo itself.', 'name the tool whose effect it undoes.')]
+    return [
+      of('compensates_itself', '/compensates', 'A tool does not undo itself.', 'name the tool whose effect it undoes.'),
+    ]
   return []
 }
 
@@ -43,7 +45,14 @@ export function answeredProblems(contracts: readonly Contract[]): Problem[] {
     if (answered.effect === 'read')
       return [of('compensates_read', path, `${compensates} is a read: there is nothing to undo.`, 'remove the line.')]
     if (answered.compensates !== null)
-      return [of('compensates_chain', path, `${compensates} is itself a compensation.`, 'remove the line: it is an effect of its own.')]
+      return [
+        of(
+          'compensates_chain',
+          path,
+          `${compensates} is itself a compensation.`,
+          'remove the line: it is an effect of its own.',
+        ),
+      ]
     return []
   })
 }
@@ -77,7 +86,8 @@ function isMeant(contract: Contract, input: JsonObject, { state, effect }: Candi
   const { which } = contract.implementation
   if (!which) return true
   try {
-    return which(input, effect) === true
+    const said: unknown = which(input, effect)
+    return said === true
   } catch {
     return state === 'open'
   }

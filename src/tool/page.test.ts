@@ -50,7 +50,10 @@ function walked(all: readonly Item[], size: number, most: number, paging: typeof
     const { result, truncated } = shortened(page, most, { artifact, summary: null }, paging)
     expect(resultBytes(result)).toBeLessThanOrEqual(most)
     const shown = result as Shown
-    const body = (truncated ? shown.rest : shown) as unknown as { readonly orders: readonly Item[]; readonly next: string | null }
+    const body = (truncated ? shown.rest : shown) as unknown as {
+      readonly orders: readonly Item[]
+      readonly next: string | null
+    }
     seen.push(...body.orders.map((o) => o.id))
     cursor = body.next
     if (!truncated) continue
@@ -118,7 +121,9 @@ describe('a page that is cut for the model', () => {
       () => '',
     ]
     for (const after of broken)
-      expect((shortened(page, 1_000, null, { items: 'orders', next: 'next', after }).result as Shown).page).toMatchObject({
+      expect(
+        (shortened(page, 1_000, null, { items: 'orders', next: 'next', after }).result as Shown).page,
+      ).toMatchObject({
         shown: 1,
         next: null,
       })
@@ -127,10 +132,12 @@ describe('a page that is cut for the model', () => {
   })
 
   it('I1 a page that names no members, an effect, or nothing to continue is refused at load', () => {
-    const refusal = (over: object) => () => tool('orders.list@1', { ...base, ...over } as typeof base)
+    const refusal = (over: object) => () => tool('orders.list@1', { ...base, ...over })
     expect(refusal({ page: { items: 'a', next: 'a' } })).toThrow(/page_illegal/)
     expect(refusal({ page: { items: 'a' } })).toThrow(/page_illegal/)
     expect(refusal({ page: undefined, after: () => '' })).toThrow(/after_without_page/)
-    expect(refusal({ effect: 'write', run: undefined, commit: () => null, unknown: 'manual' })).toThrow(/page_of_effect/)
+    expect(refusal({ effect: 'write', run: undefined, commit: () => null, unknown: 'manual' })).toThrow(
+      /page_of_effect/,
+    )
   })
 })

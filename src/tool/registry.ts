@@ -28,7 +28,11 @@ export interface RegistryOptions {
 export function registry(contracts: readonly Contract[], { today }: RegistryOptions = {}): Registry {
   const strangers = contracts.flatMap((c: unknown, i) => (isContract(c) ? [] : [stranger(i)]))
   if (strangers.length > 0) throw definitionFault('tools', strangers)
-  const problems = [...collisions(contracts), ...contracts.flatMap((c) => overdue(c, today)), ...answeredProblems(contracts)]
+  const problems = [
+    ...collisions(contracts),
+    ...contracts.flatMap((c) => overdue(c, today)),
+    ...answeredProblems(contracts),
+  ]
   if (problems.length > 0) throw definitionFault('tools', problems)
   const byExposed = new Map(contracts.map((c) => [c.exposedName, c]))
   const byName = new Map(contracts.map((c) => [c.name, c]))

@@ -49,7 +49,7 @@ const refundOf = (world: Bank, { approval = 'auto', fails = () => null, seen = (
     errors: { declined: { kind: 'business_rejected', reaction: 'replan' } },
     compensates: 'orders.charge',
     which: ({ charge }, done) => (done.result as { id: string }).id === charge,
-    plan: ({ charge }, cx) => ({ summary: `Refund ${charge} of ${String(cx.answers?.input.cents)} cents` }),
+    plan: ({ charge }, cx) => ({ summary: `Refund ${charge} of ${JSON.stringify(cx.answers?.input.cents)} cents` }),
     commit: ({ charge }, cx) => {
       seen(cx.answers)
       const failure = fails()
@@ -107,7 +107,13 @@ describe.each(ENGINES)('a compensation, on the %s store', (engine) => {
     expect(world.refunds).toEqual([{ charge: 'ch_2', key: expect.any(String), ofKey: second?.key }])
     expect(world.refunds[0]?.key).not.toBe(second?.key)
     expect(seen).toEqual([
-      { key: second?.key, tool: 'orders.charge', version: 1, input: { cents: 200 }, result: { id: 'ch_2', cents: 200 } },
+      {
+        key: second?.key,
+        tool: 'orders.charge',
+        version: 1,
+        input: { cents: 200 },
+        result: { id: 'ch_2', cents: 200 },
+      },
     ])
     const rows = await links(said.run)
     expect(rows.map((r) => r.compensates)).toEqual([null, null, second?.key])
@@ -185,7 +191,10 @@ describe.each(ENGINES)('a compensation, on the %s store', (engine) => {
     const fails: ('declined' | 'breaks' | null)[] = ['declined', 'breaks']
     const tools = [chargeOf(world), refundOf(world, { fails: () => fails.shift() ?? null })]
     const undo = [[refund('ch_1')]]
-    const { stage, said } = await ran({ tools, script: says({ go: [[charge(100)], ...undo], again: undo, more: undo }) })
+    const { stage, said } = await ran({
+      tools,
+      script: says({ go: [[charge(100)], ...undo], again: undo, more: undo }),
+    })
     await said.rest()
     expect(await codes(said)).toEqual([{ id: 'ch_1', cents: 100 }, 'declined'])
     const again = await stage.say('again', said)

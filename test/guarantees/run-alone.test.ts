@@ -324,14 +324,14 @@ describe.skipIf(!inject('postgres'))('a reader on another server than the worker
       const { run } = await server.submit(person(), { agent: 'told', text: 'go' })
       await until(() => heard.includes('asked'))
       child.send({ say: 'half' })
-      const client = await reading(store, server, run as string)
+      const client = await reading(store, server, run)
       await client.leave()
       const state = async () =>
         (await store.admin('select status, wait_reason as wait from plimsoll.run where id = $1', [run]))[0]
       await until(async () => (await state())?.status !== 'running')
       expect(await state()).toEqual({ status: 'waiting_confirmation', wait: 'follower' })
       expect(heard).toContain('left: client_gone')
-      const next = await reading(store, server, run as string)
+      const next = await reading(store, server, run)
       await until(() => heard.filter((m) => m === 'asked').length === 2)
       for (const order of [{ say: 'whole' }, { end: true }]) child.send(order)
       await until(async () => (await state())?.status === 'succeeded')

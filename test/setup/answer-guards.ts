@@ -90,26 +90,31 @@ const beside = (name: string, other: Fields, applied: readonly number[]): Guard 
 
 /** Only a second session can tell. */
 export const ANSWER_LOCKS: readonly Guard[] = [
-  guard('of two runs that answer one effect at the same moment the second waits for the first, and is refused', async (store) => {
-    if (store.engine !== 'postgres') return
-    const { key, charge } = await seedBoth(store)
-    const rival = await seedRun(store, { session_id: key.session, generation: 5 })
-    const { rows, keys } = answering(rival, charge)
-    const list = keys.map((k) => `'${k}'`).join(', ')
-    const open = await store.hold(`select n from plimsoll.step('${JSON.stringify(rows)}', array[${list}], '${rival.worker}')`)
-    expect(open.rows).toHaveLength(1)
-    const second = answer(store, key, charge).catch((error: unknown) => error)
-    let kind: unknown = null
-    while (kind === null) {
-      const rows = await store.admin('select locktype from pg_locks where not granted limit 1')
-      kind = rows[0]?.locktype ?? null
-    }
-    await open.commit()
-    // in line for the effect, and not for the row that it would have doubled
-    expect(kind).toBe('advisory')
-    expect(await second).toEqual([])
-    expect(await rowsWhere(store, 'effect', { compensates: charge })).toMatchObject([{ run_id: rival.run }])
-  }),
+  guard(
+    'of two runs that answer one effect at the same moment the second waits for the first, and is refused',
+    async (store) => {
+      if (store.engine !== 'postgres') return
+      const { key, charge } = await seedBoth(store)
+      const rival = await seedRun(store, { session_id: key.session, generation: 5 })
+      const { rows, keys } = answering(rival, charge)
+      const list = keys.map((k) => `'${k}'`).join(', ')
+      const open = await store.hold(
+        `select n from plimsoll.step('${JSON.stringify(rows)}', array[${list}], '${rival.worker}')`,
+      )
+      expect(open.rows).toHaveLength(1)
+      const second = answer(store, key, charge).catch((error: unknown) => error)
+      let kind: unknown = null
+      while (kind === null) {
+        const rows = await store.admin('select locktype from pg_locks where not granted limit 1')
+        kind = rows[0]?.locktype ?? null
+      }
+      await open.commit()
+      // in line for the effect, and not for the row that it would have doubled
+      expect(kind).toBe('advisory')
+      expect(await second).toEqual([])
+      expect(await rowsWhere(store, 'effect', { compensates: charge })).toMatchObject([{ run_id: rival.run }])
+    },
+  ),
 ]
 
 export const ANSWER: readonly Guard[] = [

@@ -34,18 +34,21 @@ export const ATTEND: readonly Guard[] = [
     expect(await followedUntil(store, key)).toBe(long)
     expect(await runOf(store, key)).toMatchObject({ version: VERSION })
   }),
-  guard('a follower says what becomes of the run, and wakes one that waits for him and for nothing else', async (store) => {
-    const later = { due_at: ms(60_000), ...LEFT }
-    const resting = await seedRun(store, { ...WAITING, ...later, wait_reason: 'follower' })
-    const asked = await seedRun(store, { ...WAITING, ...later })
-    const before = Number((await runOf(store, resting)).due_at)
-    for (const key of [resting, asked]) expect(await follow(store, key, 60_000, true)).toBe(1)
-    expect(Number((await runOf(store, resting)).due_at)).toBeLessThan(before)
-    expect(await runOf(store, resting)).toMatchObject({ parks_alone: true, version: VERSION })
-    expect(Number((await runOf(store, asked)).due_at)).toBeGreaterThan(before - 1_000)
-    expect(await follow(store, asked, 60_000, false)).toBe(1)
-    expect(await runOf(store, asked)).toMatchObject({ parks_alone: false })
-  }),
+  guard(
+    'a follower says what becomes of the run, and wakes one that waits for him and for nothing else',
+    async (store) => {
+      const later = { due_at: ms(60_000), ...LEFT }
+      const resting = await seedRun(store, { ...WAITING, ...later, wait_reason: 'follower' })
+      const asked = await seedRun(store, { ...WAITING, ...later })
+      const before = Number((await runOf(store, resting)).due_at)
+      for (const key of [resting, asked]) expect(await follow(store, key, 60_000, true)).toBe(1)
+      expect(Number((await runOf(store, resting)).due_at)).toBeLessThan(before)
+      expect(await runOf(store, resting)).toMatchObject({ parks_alone: true, version: VERSION })
+      expect(Number((await runOf(store, asked)).due_at)).toBeGreaterThan(before - 1_000)
+      expect(await follow(store, asked, 60_000, false)).toBe(1)
+      expect(await runOf(store, asked)).toMatchObject({ parks_alone: false })
+    },
+  ),
   guard('a run of another tenant or environment, and one that has ended, is not followed', async (store) => {
     const key = await seedRun(store)
     const ended = await seedRun(store, { status: 'succeeded', worker_id: null, end_reason: 'completed' })
@@ -87,7 +90,12 @@ export const RESTING: readonly Guard[] = [
     const keys = [keyText(next), keyText({ ...key, run: key.session }), ...runs.map(keyText)]
     expect(await submit(store.db, [sent], { keys })).toMatchObject([{ outcome: 'created' }])
     const now = await runOf(store, key)
-    expect(now).toMatchObject({ followed_until: null, version: VERSION + 1, cancel_cause: null, wait_reason: 'follower' })
+    expect(now).toMatchObject({
+      followed_until: null,
+      version: VERSION + 1,
+      cancel_cause: null,
+      wait_reason: 'follower',
+    })
     expect(Number(now.due_at)).toBeLessThan(Number(before[0]?.due_at))
     for (const [i, k] of [waiting, stranger].entries()) expect(await runOf(store, k)).toEqual(before[i + 1])
   }),

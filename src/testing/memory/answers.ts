@@ -1,9 +1,13 @@
 /** The guards of a compensation as `plimsoll.step` holds them, and what is read for one (J7). */
 import { answered, candidates } from '../../journal/effect.sql.ts'
 import type { EffectRow, RunRow } from './rows.ts'
-import type { Transition } from './step.ts'
 import type { Tables } from './tables.ts'
 import { bytes, type Evidence, type Guards, named, on, passes, seen, type Verbs } from './verb.ts'
+
+/** What a transition says of its new intents. */
+interface Intending {
+  readonly effects: readonly { readonly compensates?: string | null; readonly compensated_tool?: string }[]
+}
 
 export interface Answering {
   readonly run: RunRow
@@ -27,7 +31,7 @@ export const ANSWER: Guards<readonly [Answering]> = {
 }
 
 /** Whether each compensation among the new intents answers what it may. */
-export function mayAnswer(tables: Tables, known: Evidence, run: RunRow, t: Transition, guards: typeof ANSWER): boolean {
+export function mayAnswer(tables: Tables, known: Evidence, run: RunRow, t: Intending, guards: typeof ANSWER): boolean {
   const keys = t.effects.flatMap((e) => (e.compensates == null ? [] : [e.compensates]))
   return t.effects.every((e) => {
     if (e.compensates == null) return true
