@@ -37,7 +37,7 @@ create domain plimsoll.retention_class as text CHECK ((VALUE = ANY (ARRAY['delta
 create domain plimsoll.role as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'assistant'::text, 'tool'::text])));
 create domain plimsoll.run_status as text CHECK ((VALUE = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])));
 create domain plimsoll.visibility as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'model'::text, 'internal'::text, 'operator'::text])));
-create domain plimsoll.wait_reason as text CHECK ((VALUE = ANY (ARRAY['confirmation'::text, 'unknown_effect'::text, 'question'::text, 'timer'::text, 'external'::text])));
+create domain plimsoll.wait_reason as text CHECK ((VALUE = ANY (ARRAY['confirmation'::text, 'unknown_effect'::text, 'question'::text, 'timer'::text, 'external'::text, 'follower'::text])));
 
 -- tables
 
@@ -298,13 +298,15 @@ alter table plimsoll.effect owner to plimsoll_owner;
 CREATE INDEX effect_repeats ON plimsoll.effect USING btree (tenant_id, session_id, arguments_hash) WHERE ((level)::text = 'irreversible'::text);
 CREATE INDEX effect_signal ON plimsoll.effect USING btree (tenant_id, wait_signal) WHERE ((status)::text = 'waiting'::text);
 CREATE INDEX effect_unknown ON plimsoll.effect USING btree (tenant_id, started_at) WHERE ((status)::text = 'unknown'::text);
+CREATE UNIQUE INDEX effect_compensates ON plimsoll.effect USING btree (tenant_id, compensates) WHERE ((compensates IS NOT NULL) AND ((outcome IS NULL) OR ((outcome)::text = 'ok'::text)));
 CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempotency_key) WHERE ((level)::text <> 'read'::text);
 create policy batch on plimsoll.effect for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy compensated on plimsoll.effect for select to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/effect:'::text) || COALESCE(compensates, idempotency_key)) || '|'::text)) > 0));
 create policy retain on plimsoll.effect for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
-grant select (approval, arguments_hash, attempt, environment, level, "position", run_id, status, step, tenant_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
+grant select (approval, arguments_hash, attempt, compensates, environment, idempotency_key, level, outcome, "position", run_id, session_id, status, step, tenant_id, tool, user_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
 grant select (environment, run_id, status, tenant_id) on table plimsoll.effect to plimsoll_retain;
 grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
 grant update (arguments, result) on table plimsoll.effect to plimsoll_retain;
@@ -558,6 +560,7 @@ create table plimsoll.run (
   created_at timestamp with time zone not null default now(),
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
+  parks_alone boolean not null default false,
   constraint run_pkey PRIMARY KEY (tenant_id, id),
   constraint run_check CHECK ((((status)::text = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (end_reason IS NOT NULL))),
   constraint run_check1 CHECK ((((status)::text = 'waiting_confirmation'::text) = (wait_reason IS NOT NULL))),
@@ -582,9 +585,9 @@ create policy retain on plimsoll.run for all to plimsoll_retain using ((((tenant
 create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
-grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, parks_alone, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 grant select (created_at, ended_at, environment, id, session_id, status, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
-grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
+grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, parks_alone, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 
 create table plimsoll.session (
@@ -713,6 +716,7 @@ begin
   with left_alone as materialized (
     select q.tenant_id, q.id from plimsoll.run q
     where q.followed_until < now() and q.status in ('queued', 'running', 'waiting_confirmation') and q.cancel_cause is null
+      and not q.parks_alone
     for update skip locked
     limit p_limit
   )
@@ -725,7 +729,7 @@ end $function$;
 alter function plimsoll.abandon(integer) owner to plimsoll_claim;
 grant execute on function plimsoll.abandon(integer) to plimsoll_app;
 
-CREATE OR REPLACE FUNCTION plimsoll.attend(p_tenant text, p_environment text, p_run text, p_ms bigint)
+CREATE OR REPLACE FUNCTION plimsoll.attend(p_tenant text, p_environment text, p_run text, p_ms bigint, p_parks boolean DEFAULT false)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -737,15 +741,17 @@ declare
   found_rows int;
 begin
   wall := set_config('app.batch', '|' || p_tenant || '/' || p_environment || '/' || p_run || '|', true);
-  update plimsoll.run r set followed_until = greatest(r.followed_until, now() + p_ms * interval '1 millisecond')
+  update plimsoll.run r set followed_until = greatest(r.followed_until, now() + p_ms * interval '1 millisecond'),
+    parks_alone = p_parks,
+    due_at = case when r.wait_reason = 'follower' then now() else r.due_at end
   where r.tenant_id = p_tenant and r.environment = p_environment and r.id = p_run
     and r.status in ('queued', 'running', 'waiting_confirmation');
   get diagnostics found_rows = row_count;
   wall := set_config('app.batch', '', true);
   return found_rows;
 end $function$;
-alter function plimsoll.attend(text,text,text,bigint) owner to plimsoll_step;
-grant execute on function plimsoll.attend(text,text,text,bigint) to plimsoll_app;
+alter function plimsoll.attend(text,text,text,bigint,boolean) owner to plimsoll_step;
+grant execute on function plimsoll.attend(text,text,text,bigint,boolean) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.cancel(p jsonb, p_keys text[])
  RETURNS TABLE(n integer, version bigint)
@@ -918,14 +924,15 @@ alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.driven(p_worker text)
- RETURNS TABLE(tenant text, environment text, run text, epoch bigint, canceled boolean)
+ RETURNS TABLE(tenant text, environment text, run text, epoch bigint, canceled boolean, alone boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
-  return query select r.tenant_id::text, r.environment::text, r.id, r.epoch, r.cancel_cause is not null from plimsoll.run r
+  return query select r.tenant_id::text, r.environment::text, r.id, r.epoch, r.cancel_cause is not null,
+    r.parks_alone and coalesce(r.followed_until < now(), false) from plimsoll.run r
   where r.worker_id = p_worker and r.status = 'running';
 end $function$;
 alter function plimsoll.driven(text) owner to plimsoll_claim;
@@ -943,6 +950,7 @@ begin
   perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
   select jsonb_build_object(
     'run', to_jsonb(r) - array['due_at', 'progress_at', 'progress_ms', 'deadline_at', 'created_at', 'started_at', 'ended_at', 'parent_run_id'],
+    'alone', r.parks_alone and coalesce(r.followed_until < now(), false),
     'deadline_ms', floor(extract(epoch from r.deadline_at - now()) * 1000)::int8,
     'messages', coalesce((
       select jsonb_agg(jsonb_build_object('run', m.run_id, 'seq', m.seq, 'step', m.step, 'position', m.position, 'role', m.role,
@@ -955,7 +963,7 @@ begin
       select jsonb_agg(jsonb_build_object('step', e.step, 'position', e.position, 'callId', e.call_id, 'tool', e.tool,
         'toolVersion', e.tool_version, 'level', e.level, 'approval', e.approval, 'argumentsHash', e.arguments_hash,
         'fingerprint', e.fingerprint, 'key', e.idempotency_key, 'status', e.status, 'outcome', e.outcome,
-        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt, 'again', e.again,
+        'errorCode', e.error_code, 'resultHash', e.result_hash, 'attempt', e.attempt, 'again', e.again, 'compensates', e.compensates,
         'startedMs', floor(extract(epoch from now() - e.started_at) * 1000)::int8,
         'wait', case when e.status = 'waiting' then jsonb_build_object('signal', e.wait_signal, 'count', e.waits,
           'leftMs', floor(extract(epoch from e.wait_until - now()) * 1000)::int8,
@@ -1231,6 +1239,11 @@ declare
   r record;
 begin
   wall := set_config('app.batch', '|' || array_to_string(p_keys, '|') || '|', true);
+  -- who answers the same effect comes one after the other, in one order, and before any run is touched: no circle
+  if strpos(wall, '/effect:') > 0 then
+    perform pg_advisory_xact_lock(hashtextextended(k, 0))
+    from (select x as k from unnest(p_keys) as x where strpos(x, '/effect:') > 0 order by 1) as answered;
+  end if;
   for t in
     select * from rows from (jsonb_to_recordset(p) as (
       tenant text, environment text, run text, epoch int8, version int8, "from" text, "to" text, wait text, phase text,
@@ -1247,6 +1260,20 @@ begin
     -- one order for everybody, so that two batches cannot wait for one another in a circle
     order by tenant, run
   loop
+    -- a compensation answers an effect of this conversation that is done, and that nothing answers yet (J7)
+    if jsonb_path_exists(t.effects, '$[*].compensates ? (@ != null)') then
+      continue when (select count(e.compensates) <> count(distinct e.compensates) or bool_or(e.compensates is not null and (
+        not exists (
+          select from plimsoll.run mine join plimsoll.effect d on d.tenant_id = mine.tenant_id and d.environment = mine.environment
+            and d.session_id = mine.session_id and d.user_id = mine.user_id
+          where mine.tenant_id = t.tenant and mine.environment = t.environment and mine.id = t.run
+            and d.idempotency_key = e.compensates and d.tool = e.compensated_tool
+            and d.level <> 'read' and d.status = 'settled' and d.outcome = 'ok')
+        or exists (
+          select from plimsoll.effect o where o.tenant_id = t.tenant and o.compensates = e.compensates
+            and (o.outcome is null or o.outcome = 'ok'))))
+        from jsonb_to_recordset(t.effects) as e (compensates text, compensated_tool text));
+    end if;
     update plimsoll.run x set
       status = t."to", wait_reason = t.wait, phase = t.phase, step = t.step, version = x.version + 1,
       commits = x.commits + (x.status = 'running')::int, event_seq = t.event_seq, message_seq = t.message_seq,
@@ -1288,13 +1315,13 @@ begin
     if t.effects <> '[]' then
       insert into plimsoll.effect (tenant_id, run_id, step, position, environment, session_id, user_id, subject_id, call_id, tool,
         tool_version, level, approval, arguments, arguments_hash, fingerprint, idempotency_key, status, outcome, error_code,
-        result, result_hash, settled_at)
+        result, result_hash, compensates, settled_at)
       select r.tenant_id, r.id, e.step, e.position, r.environment, r.session_id, r.user_id, r.subject_id, e.call_id, e.tool,
         e.tool_version, e.level, e.approval, decode(e.arguments, 'base64'), e.arguments_hash, e.fingerprint, e.key, e.status,
-        e.outcome, e.error_code, decode(e.result, 'base64'), e.result_hash, case when e.status = 'settled' then now() end
+        e.outcome, e.error_code, decode(e.result, 'base64'), e.result_hash, e.compensates, case when e.status = 'settled' then now() end
       from jsonb_to_recordset(t.effects) as e (step int, position int, call_id text, tool text, tool_version int, level text,
         approval text, arguments text, arguments_hash text, fingerprint text, key text, status text, outcome text,
-        error_code text, result text, result_hash text);
+        error_code text, result text, result_hash text, compensates text);
     end if;
     if t.settled <> '[]' then
       update plimsoll.effect e set status = s.status, outcome = s.outcome, error_code = s.error_code,
@@ -1383,11 +1410,11 @@ begin
     select * from rows from (jsonb_to_recordset(p) as (tenant text, environment text, session text, session_version int8,
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
       max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8, progress_ms int8,
-      reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, event text,
+      reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, resting jsonb, event text,
       response text, status int))
       with ordinality as t(tenant, environment, session, session_version, user_id, subject, permissions, agent, release, run,
         parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms, progress_ms,
-        reserved_tokens, reserved_cost, body, hash, tokens, replaced, event, response, status, n)
+        reserved_tokens, reserved_cost, body, hash, tokens, replaced, resting, event, response, status, n)
     order by tenant, run
   loop
     if t.session_version is null then
@@ -1411,6 +1438,11 @@ begin
     from (select e.id from jsonb_array_elements_text(t.replaced) as e (id) order by e.id) as x
     where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
       and r.status in ('queued', 'running', 'waiting_confirmation');
+    -- who says something more is there: what rests because nobody was goes on before it (K2)
+    update plimsoll.run r set followed_until = null, due_at = now(), version = r.version + 1
+    from (select e.id from jsonb_array_elements_text(t.resting) as e (id) order by e.id) as x
+    where r.tenant_id = t.tenant and r.environment = t.environment and r.id = x.id and r.session_id = t.session
+      and r.wait_reason = 'follower';
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
       parent_run_id, status, event_seq, message_seq, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
       reserved_tokens, reserved_cost)

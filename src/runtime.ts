@@ -29,7 +29,7 @@ import { type Once, once, type OnceRequest, type Performed } from './request/ide
 import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
-import type { Agent } from './run/agent.ts'
+import type { Absence, Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
@@ -182,11 +182,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const retaining = { retention: retentionStore(db, sealer), ids, clock, scopeOf }
   const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, confirmations, sealer, ids, clock, egress, agents, services, fault }
+  const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
-  const minds = options.agents.some((a) => a.cancelAfterMs !== null)
-  const absenceOf = async (actor: Actor, run: RunId): Promise<number | null> =>
-    agents.get((await reads.run(actor, run)).agent)?.cancelAfterMs ?? null
+  const minds = options.agents.some((a) => a.absence !== null)
+  const absenceOf = async (actor: Actor, run: RunId): Promise<Absence | null> =>
+    agents.get((await reads.run(actor, run)).agent)?.absence ?? null
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
@@ -219,10 +219,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       once({ idempotency, random }, scopeOf(caller.actor), { ...request, caller: caller.id }, perform, stored),
     async *follow(actor, request) {
       const followed = follow({ events, hub: listeners, deltas: spoken, clock }, scopeOf(actor), request)
-      const absenceMs = minds ? await absenceOf(actor, request.run as RunId) : null
-      yield* absenceMs === null
+      const absence = minds ? await absenceOf(actor, request.run as RunId) : null
+      yield* absence === null
         ? followed
-        : attended({ runs, clock }, scopeOf(actor), { run: request.run, absenceMs }, followed)
+        : attended({ runs, clock }, scopeOf(actor), { run: request.run, absence }, followed)
     },
     eventsAfter: (actor, run, page) => eventsAfter(events, scopeOf(actor), { ...page, run, operator: false }),
     ready: () => storeReady(db),

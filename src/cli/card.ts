@@ -19,6 +19,7 @@ export function card(c: Body, now: number): string[] {
         : text('status'),
     ),
     text('summary'),
+    ...undone(c['compensates']),
     rule('exactly this will be sent'),
     ...Object.entries(params).map(([name, value]) => `  ${visible(name).padEnd(14)}${visible(JSON.stringify(value))}`),
     ...(states.length > 0 ? [rule('what changes'), ...states] : []),
@@ -30,6 +31,13 @@ export function card(c: Body, now: number): string[] {
 }
 
 export const confirmersOf = (c: Body): readonly string[] => (c['confirmers'] as readonly unknown[]).map(String)
+
+/** Which action this one undoes, as it was sent. */
+function undone(effect: unknown): string[] {
+  if (!isObject(effect)) return []
+  const name = `${String(effect['tool'])}@${String(effect['tool_version'])}`
+  return [`undoes ${visible(name)} ${visible(JSON.stringify(effect['params']))}`]
+}
 
 function changes(before: unknown, after: unknown): string[] {
   if (!isObject(before) || !isObject(after)) return []

@@ -56,19 +56,34 @@ export async function showRun(id: string, options: Reach, out: Output): Promise<
     ),
     '',
   )
+  const byKey = new Map(effects.map((e) => [e['idempotency_key'], placeOf(e)]))
   const rows = effects.map((e) => [
-    `${field(e, 'step')}/${field(e, 'position')}`,
+    placeOf(e),
     e['tool'],
     e['level'],
     e['status'],
     e['outcome'],
     e['error_code'],
     e['attempt'],
+    link(e, byKey),
   ])
-  out.show(...table(['place', 'tool', 'level', 'status', 'outcome', 'error', 'attempt'], rows))
+  out.show(...table(['place', 'tool', 'level', 'status', 'outcome', 'error', 'attempt', ''], rows))
   const answer = run['status'] === 'succeeded' ? await answerOf(server, path, run) : null
   if (answer !== null) out.show('', ...answer.split('\n').map(visible))
   out.result({ ...run, effects, answer })
+}
+
+const placeOf = (e: Body): string => `${field(e, 'step')}/${field(e, 'position')}`
+
+/** Undone is what a compensation that is done has answered, and nothing before (J7). */
+function link(e: Body, places: ReadonlyMap<unknown, string>): string {
+  const named = (key: unknown): string => places.get(key) ?? String(key)
+  if (e['compensates'] !== null) return `undoes ${named(e['compensates'])}`
+  const by = e['compensation'] as Body | null
+  if (by === null) return ''
+  return by['outcome'] === 'ok'
+    ? `undone by ${named(by['idempotency_key'])}`
+    : `${String(by['status'])}: ${named(by['idempotency_key'])}`
 }
 
 /** What the run said at its end, which is its last event. */

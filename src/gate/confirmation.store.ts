@@ -45,9 +45,11 @@ export function confirmationStore(db: Db, sealer: Sealer): ConfirmationStore {
       before: Json
       after: Json
       repeats: string | null
+      compensates?: ConfirmationView['compensates']
     }
-    const { canonical: params, ...card } = shown
-    return { ...(rest as unknown as Omit<ConfirmationView, 'params' | keyof typeof card>), params, ...card }
+    const { canonical: params, compensates = null, ...card } = shown
+    const known = { params, compensates, ...card }
+    return { ...(rest as unknown as Omit<ConfirmationView, keyof typeof known>), ...known }
   }
   return {
     async decide(scope, actor, d) {

@@ -1,6 +1,7 @@
 /** A confirmation: a server-side, single-use resource bound to exact bytes. Nothing of it can be held by a model (J1, J2). */
 import type { ConfirmationId, RunId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
+import type { AnsweredEffect } from '../tool/contract.ts'
 
 export interface ConfirmationView {
   readonly id: ConfirmationId
@@ -27,6 +28,8 @@ export interface ConfirmationView {
   readonly others: number
   /** The key of an earlier effect with equal tool and arguments, if there is one (J10). */
   readonly repeats: string | null
+  /** The effect that it undoes: what was sent then (J7). */
+  readonly compensates: Omit<AnsweredEffect, 'result'> | null
   readonly confirmers: readonly string[]
   readonly decidedBy: string | null
   readonly createdAt: number

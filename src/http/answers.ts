@@ -10,7 +10,7 @@ const cents = z
   .regex(/^-?[0-9]+(\.[0-9]{1,6})?$/)
   .describe('Cents as a decimal text')
 const status = z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled'])
-const waitReason = maybe(z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external']))
+const waitReason = maybe(z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external', 'follower']))
 const phase = z.enum(['planning', 'tool_running', 'awaiting_observation', 'finalizing'])
 
 const action = z.strictObject({
@@ -22,6 +22,15 @@ const action = z.strictObject({
   status: z.enum(['intended', 'started', 'waiting', 'settled', 'unknown']),
   outcome: maybe(z.enum(['ok', 'error'])),
   error_code: maybe(z.string()),
+  compensates: maybe(z.string()).describe('The key of the effect that this one undoes'),
+  compensation: maybe(
+    z.strictObject({
+      run_id: id('run'),
+      idempotency_key: z.string(),
+      status: z.enum(['intended', 'started', 'waiting', 'settled', 'unknown']),
+      outcome: maybe(z.enum(['ok', 'error'])),
+    }),
+  ).describe('The effect that undoes this one: done when it is settled, and not before'),
   started_at: maybe(time),
   settled_at: maybe(time),
 })
@@ -116,6 +125,14 @@ const confirmation = z.strictObject({
   resource: maybe(z.string()),
   resource_version: maybe(z.string()),
   repeats: maybe(z.string()).describe('The key of an earlier effect with the same arguments'),
+  compensates: maybe(
+    z.strictObject({
+      idempotency_key: z.string(),
+      tool: z.string(),
+      tool_version: z.int(),
+      params: z.record(z.string(), z.unknown()),
+    }),
+  ).describe('The effect that it undoes'),
   other_plans: z.int().describe('Other open confirmations on the same resource'),
   confirmers: z.array(z.string()),
   decided_by: maybe(z.string()),

@@ -80,7 +80,7 @@ export const queries = {
   runs: z.strictObject({
     ...page,
     status: z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded', 'failed', 'canceled']).optional(),
-    wait_reason: z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external']).optional(),
+    wait_reason: z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external', 'follower']).optional(),
     conversation_id: conversationId.optional(),
     agent: agent.optional(),
   }),

@@ -4,6 +4,7 @@ import type { DeliveryAttempt, Endpoint } from '../journal/endpoint.store.ts'
 import type { ConversationView } from '../run/reads.shell.ts'
 import type { SubmitResult } from '../run/submit.shell.ts'
 import type { RunEffectsRow, RunLedgerRow, RunListRow } from '../run/view.sql.ts'
+import type { Json } from '../kernel/json.ts'
 import type { Runtime } from '../runtime.ts'
 import type { RunView } from '../run/view.store.ts'
 import type { ArtifactView } from '../tool/artifact.store.ts'
@@ -33,6 +34,8 @@ export const action = (e: RunEffectsRow) => ({
   status: e.status,
   outcome: e.outcome,
   error_code: e.errorCode,
+  compensates: e.compensates,
+  compensation: e.compensation as Json,
   started_at: time(e.startedAt),
   settled_at: time(e.settledAt),
 })
@@ -207,6 +210,12 @@ export const confirmation = (c: ConfirmationView) => ({
   resource: c.resource,
   resource_version: c.resourceVersion,
   repeats: c.repeats,
+  compensates: c.compensates && {
+    idempotency_key: c.compensates.key,
+    tool: c.compensates.tool,
+    tool_version: c.compensates.version,
+    params: c.compensates.input,
+  },
   other_plans: c.others,
   confirmers: c.confirmers,
   decided_by: c.decidedBy,

@@ -39,6 +39,56 @@ order by e.created_at desc limit 1`,
   params: ['tenant', 'session', 'argumentsHash', 'key'],
 }
 
+export interface CandidatesParams {
+  readonly tenant: string
+  readonly session: string
+  readonly user: string
+  readonly tool: string
+  readonly limit: number
+}
+export interface CandidatesRow {
+  readonly tool: string
+  readonly version: number
+  readonly key: string
+  readonly arguments: Uint8Array
+  readonly result: Uint8Array | null
+  readonly status: string
+  readonly outcome: string | null
+  readonly isAnswered: boolean
+}
+/**
+ * the effects of a tool in a conversation that have begun, newest first, and whether something undoes them, or may have
+ */
+export const candidates: Statement<CandidatesParams, CandidatesRow> = {
+  name: 'effect_candidates_e22db447',
+  text: `select e.tool, e.tool_version as version, e.idempotency_key as key, e.arguments, e.result, e.status, e.outcome,
+  exists (select from plimsoll.effect o where o.tenant_id = e.tenant_id and o.compensates = e.idempotency_key
+    and (o.outcome is null or o.outcome = 'ok')) as "isAnswered"
+from plimsoll.run r join plimsoll.effect e on e.tenant_id = r.tenant_id and e.run_id = r.id
+where r.tenant_id = $1::text and r.session_id = $2::text and e.user_id = $3::text and e.tool = $4::text
+  and e.level <> 'read' and e.status <> 'intended'
+order by e.created_at desc limit $5::int`,
+  params: ['tenant', 'session', 'user', 'tool', 'limit'],
+}
+
+export interface AnsweredParams {
+  readonly tenant: string
+  readonly key: string
+}
+export interface AnsweredRow {
+  readonly tool: string
+  readonly version: number
+  readonly key: string
+  readonly arguments: Uint8Array
+  readonly result: Uint8Array | null
+}
+export const answered: Statement<AnsweredParams, AnsweredRow> = {
+  name: 'effect_answered_2f172f2c',
+  text: `select e.tool, e.tool_version as version, e.idempotency_key as key, e.arguments, e.result
+from plimsoll.effect e where e.tenant_id = $1::text and e.idempotency_key = $2::text and e.level <> 'read'`,
+  params: ['tenant', 'key'],
+}
+
 export interface UnknownEffectsParams {
   readonly tenant: string
   readonly limit: number

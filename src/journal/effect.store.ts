@@ -3,8 +3,10 @@ import { batch } from '../db/batch.ts'
 import type { Db } from '../db/port.ts'
 import type { Sealer } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
+import type { AnsweredEffect, JsonObject, ToolOutcome } from '../tool/contract.ts'
+import type { Candidate } from '../tool/compensates.ts'
 import type { Lease } from './lease.store.ts'
-import { effectsOfRun, repeats, start, unknownEffects } from './effect.sql.ts'
+import { answered, type AnsweredRow, candidates, effectsOfRun, repeats, start, unknownEffects } from './effect.sql.ts'
 
 export interface Start {
   readonly version: number
@@ -14,6 +16,8 @@ export interface Start {
   readonly argumentsHash: string
   readonly confirmation: string | null
   readonly resourceVersion: string | null
+  /** The key of the effect that it undoes. */
+  readonly compensates: string | null
   /** A repeat of an effect that has started before, under the same key. */
   readonly again: boolean
 }
@@ -30,6 +34,13 @@ export interface EffectStore {
     session: string,
     call: { readonly argumentsHash: string; readonly key: string },
   ): Promise<string | null>
+  /** J7: the effects of a tool in a conversation of this user, newest first, as far as their content is still there. */
+  candidates(
+    scope: Scope,
+    of: { readonly session: string; readonly user: string; readonly tool: string },
+  ): Promise<readonly Candidate[]>
+  /** One effect by its key; null when it is not there, or its content is not. */
+  answered(scope: Scope, key: string): Promise<AnsweredEffect | null>
   unknown(scope: Scope, limit: number): ReturnType<typeof readUnknown>
   ofRun(scope: Scope, run: string): ReturnType<typeof readRun>
 }
@@ -70,13 +81,39 @@ export function effectStore(db: Db, sealer: Sealer): EffectStore {
       })
       return row?.key ?? null
     },
+    async candidates(scope, of) {
+      const rows = await db.read(scope, candidates, { tenant: scope.tenant, ...of, limit: MOST_CANDIDATES })
+      return rows.flatMap(({ status, outcome, isAnswered, ...row }): Candidate[] => {
+        const effect = opened(sealer, scope, row)
+        const state = status !== 'settled' ? 'open' : outcome === 'ok' ? 'done' : 'failed'
+        return effect ? [{ key: row.key, state, isAnswered, effect }] : []
+      })
+    },
+    async answered(scope, key) {
+      const [row] = await db.read(scope, answered, { tenant: scope.tenant, key })
+      return row ? opened(sealer, scope, row) : null
+    },
     unknown: (scope, limit) => readUnknown(db, scope, limit),
     ofRun: (scope, run) => readRun(db, scope, run),
   }
 }
 
+/** Who has done more with one tool in one conversation undoes the latest of it. */
+const MOST_CANDIDATES = 200
+
+/** Null when retention has taken what was sent. */
+function opened(sealer: Sealer, { tenant }: Scope, row: AnsweredRow): AnsweredEffect | null {
+  const open = (sealed: Uint8Array): unknown => JSON.parse(Buffer.from(sealer.open(tenant, sealed)).toString())
+  const { canonical } = open(row.arguments) as { readonly canonical?: string }
+  if (canonical === undefined) return null
+  const outcome = row.result === null ? null : (open(row.result) as ToolOutcome)
+  const input = JSON.parse(canonical) as JsonObject
+  return { key: row.key, tool: row.tool, version: row.version, input, result: outcome?.ok ? outcome.result : null }
+}
+
 function encode(lease: Lease, wanted: Start, sealer: Sealer) {
-  const told = { step: wanted.step, position: wanted.position, tool: wanted.tool }
+  const { step, position, tool, compensates } = wanted
+  const told = { step, position, tool, ...(compensates !== null && { compensates }) }
   return {
     tenant: lease.tenant,
     environment: lease.environment,

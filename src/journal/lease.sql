@@ -22,4 +22,4 @@ delete from plimsoll.worker where id = :worker::text;
 delete from plimsoll.worker where lease_until < now() - interval '1 day';
 
 -- name: driven
-select tenant as "tenant!", environment as "environment!", run as "run!", epoch as "epoch!", canceled as "canceled!" from plimsoll.driven(:worker::text);
+select tenant as "tenant!", environment as "environment!", run as "run!", epoch as "epoch!", canceled as "canceled!", alone as "alone!" from plimsoll.driven(:worker::text);

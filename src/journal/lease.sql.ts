@@ -93,9 +93,10 @@ export interface DrivenRow {
   readonly run: string
   readonly epoch: number
   readonly canceled: boolean
+  readonly alone: boolean
 }
 export const driven: Statement<DrivenParams, DrivenRow> = {
-  name: 'lease_driven_84f770b7',
-  text: `select tenant as "tenant", environment as "environment", run as "run", epoch as "epoch", canceled as "canceled" from plimsoll.driven($1::text)`,
+  name: 'lease_driven_d09f7412',
+  text: `select tenant as "tenant", environment as "environment", run as "run", epoch as "epoch", canceled as "canceled", alone as "alone" from plimsoll.driven($1::text)`,
   params: ['worker'],
 }

@@ -61,6 +61,8 @@ export async function forgetOldWorkers(db: Db): Promise<void> {
 export interface Driven {
   readonly lease: Lease
   readonly canceled: boolean
+  /** Nobody follows it any more, and its agent parks it then. */
+  readonly alone: boolean
 }
 
 /**
@@ -69,7 +71,7 @@ export interface Driven {
  */
 export async function drivenRuns(db: Db, worker: WorkerId): Promise<Driven[]> {
   const rows = await db.call(driven, { worker })
-  return rows.map((r) => ({ lease: leaseOf(r, worker), canceled: r.canceled }))
+  return rows.map((r) => ({ lease: leaseOf(r, worker), canceled: r.canceled, alone: r.alone }))
 }
 
 const leaseOf = (

@@ -48,4 +48,5 @@ export const BLANK_PLAN = JSON.stringify({
   before: null,
   after: null,
   repeats: null,
+  compensates: null,
 })

@@ -10,7 +10,7 @@ export const EVENTS = {
   confirmation_requested: { visibility: 'user', body: 'step, confirmations[{id, position, tool}]' },
   confirmation_decided: { visibility: 'user', body: 'confirmation, outcome' },
   confirmation_closed: { visibility: 'user', body: 'confirmations[{id, outcome}]' },
-  effect_started: { visibility: 'user', body: 'step, position, tool' },
+  effect_started: { visibility: 'user', body: 'step, position, tool, compensates?' },
   effect_unknown: { visibility: 'user', body: 'step, position, tool' },
   effect_resolved: { visibility: 'operator', body: 'step, position, outcome' },
   run_parked: { visibility: 'user', body: 'reason' },

@@ -94,6 +94,7 @@ export const FAULTS = {
   precondition_failed: row('conflict', 'stop', 'user', 412, EXIT.conflict, 'The version in `If-Match` is not the current one.', 'Read the resource and send its current ETag.'),
   precondition_required: row('invalid_request', 'stop', 'user', 428, EXIT.usage, 'This request needs `If-Match`.', 'Send the ETag that you have seen.'),
   worker_stopping: row('canceled', 'stop', 'operator', 503, EXIT.unavailable, 'The worker stops and hands its runs back.', 'Nothing: another worker continues.'),
+  client_gone: row('canceled', 'stop', 'operator', 503, EXIT.unavailable, 'Nobody follows the run any more, and its agent parks it then.', 'Nothing: who follows it, or says something more, lets it go on.'),
   lease_lost: row('conflict', 'stop', 'operator', 409, EXIT.conflict, 'Another worker owns the run now.', 'Nothing: the owner continues.'),
   // ── confirmations ────────────────────────────────────────────────────────────────────────────────────────────────
   already_decided: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The confirmation was decided before.', 'Read the recorded outcome.'),
@@ -117,6 +118,10 @@ export const FAULTS = {
   credential_missing: row('auth', 'replan', 'model', 403, EXIT.denied, 'The tool has no credential that it needs for this tenant or user.', 'Tell the user that the account has to be connected first; do not repeat the call.'),
   folder_unavailable: row('unavailable', 'replan', 'operator', 503, EXIT.unavailable, 'The folder of the conversation cannot be made on this machine.', 'Check the disk and the object store; what was kept is there.'),
   path_not_confined: row('invalid_request', 'stop', 'operator', 400, EXIT.usage, 'The name leads out of the folder of the conversation, or is none.', 'Use a relative name of letters without `..`, links and reserved names.'),
+  nothing_to_compensate: row('not_found', 'replan', 'model', 409, EXIT.conflict, 'No action of this conversation that was done fits these arguments.', 'Name the action as its own result names it; what failed needs no undoing.'),
+  compensation_ambiguous: row('conflict', 'replan', 'model', 409, EXIT.conflict, 'Several actions of this conversation fit these arguments.', 'Name one of them by what its result says of it.'),
+  effect_unsettled: row('unknown_outcome', 'replan', 'model', 409, EXIT.unknown, 'It is not known yet whether the action to undo happened.', 'Undo it when its outcome is known; an operator finds out.'),
+  already_compensated: row('conflict', 'replan', 'model', 409, EXIT.conflict, 'The action is undone already, or somebody is about to undo it.', 'Do not undo it again; tell the user what is recorded.'),
   unknown_outcome: row('unknown_outcome', 'stop', 'user', 409, EXIT.unknown, 'It is not known whether the action happened.', 'An operator resolves it; it is not repeated.'),
   not_started: row('canceled', 'stop', 'model', 409, EXIT.conflict, 'The call was not started.', 'Nothing happened; decide anew.'),
   wait_expired: row('unavailable', 'replan', 'model', 504, EXIT.timeout, 'What the call waited for did not come in time.', 'Try another way or tell the user.'),

@@ -49,8 +49,10 @@ export interface Acting {
 
 /** Why a call may be left. Each aborts with a fault that names the cause (K1, K2). */
 export interface Signals {
-  /** The run is canceled, the worker stops, or its lease is lost. */
+  /** The run is canceled, the worker stops, its lease is lost, or nobody follows the run whose agent minds. */
   readonly signal: AbortSignal
+  /** The same without the last: for what has begun, or was decided by a person, and does not ask who looks on. */
+  readonly firm: AbortSignal
   /** For an effect that has started: a worker that stops lets it come to its end, for a while (P6). */
   readonly patient: AbortSignal
   /** For the question what became of an effect: that is settled even when the run is canceled (J7). */

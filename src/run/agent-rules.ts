@@ -47,6 +47,7 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value.t
 const isAbsence = (value: AgentSpec['onDisconnect']): boolean =>
   value === undefined ||
   value === 'detach' ||
+  value === 'cancel_tools' ||
   (typeof value === 'object' &&
     isWhole((value as { cancelAfterMs?: unknown } | null)?.cancelAfterMs, SHORTEST_ABSENCE_MS) &&
     value.cancelAfterMs <= LONGEST_ABSENCE_MS)
@@ -83,7 +84,7 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [!oneOf(s.onReject, 'observe', 'end'), 'on_reject_illegal', '/onReject', 'What a rejection does is one of two.', "`onReject: 'observe'` or `'end'`."],
   ['fallback' in s, 'fallback_without_gate', '/fallback', "A fallback model must have passed the agent's evaluation, and there is no such gate yet.", "remove `fallback`; `degrade: { handOver: '…' }` is there."],
   [s.degrade !== undefined && !isText((s.degrade as { handOver?: unknown } | null)?.handOver), 'degrade_illegal', '/degrade', 'What is said when the model is away is a text of 1 to 4000 characters.', "`degrade: { handOver: 'A colleague will answer you.' }`."],
-  [!isAbsence(s.onDisconnect), 'on_disconnect_illegal', '/onDisconnect', 'A run goes on without its reader, or ends 1 second to 1 hour after he left.', "`onDisconnect: 'detach'` or `{ cancelAfterMs: 30_000 }`."],
+  [!isAbsence(s.onDisconnect), 'on_disconnect_illegal', '/onDisconnect', 'A run goes on without its reader, parks, or ends 1 second to 1 hour after he left.', "`onDisconnect: 'detach'`, `'cancel_tools'` or `{ cancelAfterMs: 30_000 }`."],
   [s.modelSeconds !== undefined && !isBetween(s.modelSeconds, 0, MOST_SECONDS), 'model_seconds_illegal', '/modelSeconds', 'The time of a model call is not a number of seconds, above 0 and at most 30 days.', '`modelSeconds: 300`.'],
   [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
 ]

@@ -31,10 +31,12 @@ export interface AgentSpec {
    */
   readonly degrade?: { readonly handOver: string }
   /**
-   * What happens to a run when nobody follows its stream any more; default `detach`: it goes on. `cancelAfterMs`: it is
-   * canceled as `disconnected` when nobody has followed it for so long, counted from the last who did (K2).
+   * What happens to a run when nobody follows its stream any more; default `detach`: it goes on. `cancel_tools`: ten
+   * seconds later what it waits for outside is left, unless it is an effect, and it parks until somebody follows it or
+   * says something more. `cancelAfterMs`: it is canceled as `disconnected` when nobody has followed it for so long,
+   * counted from the last who did (K2).
    */
-  readonly onDisconnect?: 'detach' | { readonly cancelAfterMs: number }
+  readonly onDisconnect?: 'detach' | 'cancel_tools' | { readonly cancelAfterMs: number }
   /** How long one model call may take, its repeats included; default 300. A worker that takes longer is taken for hung. */
   readonly modelSeconds?: number
   /** How many workers may try a run without progress before it ends; default 5. */

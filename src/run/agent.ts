@@ -17,6 +17,12 @@ import type { Limits, Rules } from './state.ts'
 
 export type { AgentSpec, BudgetSpec } from './agent-spec.ts'
 
+/** How long a run goes on alone, and whether it parks then or ends (K2). */
+export interface Absence {
+  readonly ms: number
+  readonly parks: boolean
+}
+
 export interface Agent {
   readonly name: string
   readonly release: string
@@ -32,7 +38,7 @@ export interface Agent {
   readonly rules: Rules
   readonly onMessage: 'queue' | 'replace' | 'reject'
   /** Null: a run goes on when nobody follows it. */
-  readonly cancelAfterMs: number | null
+  readonly absence: Absence | null
   readonly final: CompiledSchema | null
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
@@ -61,7 +67,7 @@ function load(name: string, spec: AgentSpec): Agent {
     onReject: spec.onReject ?? 'observe',
     handOver: spec.degrade?.handOver ?? null,
   }
-  const cancelAfterMs = typeof spec.onDisconnect === 'object' ? spec.onDisconnect.cancelAfterMs : null
+  const absence = absenceOf(spec.onDisconnect)
   const onMessage = spec.onMessage ?? 'queue'
   const { seconds } = spec.budget
   const modelSeconds = spec.modelSeconds ?? MODEL_SECONDS
@@ -76,7 +82,8 @@ function load(name: string, spec: AgentSpec): Agent {
     onMessage,
     onReject: rules.onReject,
     handOver: rules.handOver,
-    cancelAfterMs,
+    cancelAfterMs: absence?.parks ? null : (absence?.ms ?? null),
+    ...(absence?.parks && { parksAfterMs: absence.ms }),
     final: spec.final?.schema ?? null,
   }
   return Object.freeze({
@@ -91,7 +98,7 @@ function load(name: string, spec: AgentSpec): Agent {
     progressMs: progressMs({ seconds, modelSeconds, calls: limits.toolCalls }, tools),
     rules: Object.freeze(rules),
     onMessage,
-    cancelAfterMs,
+    absence,
     final: spec.final ?? null,
     fixedTokens:
       tokensOf(instructions) +
@@ -100,6 +107,14 @@ function load(name: string, spec: AgentSpec): Agent {
         0,
       ),
   })
+}
+
+/** A reload of the page, or a change of network, takes seconds. */
+const PARKS_AFTER_MS = 10_000
+
+function absenceOf(onDisconnect: AgentSpec['onDisconnect']): Absence | null {
+  if (onDisconnect === 'cancel_tools') return { ms: PARKS_AFTER_MS, parks: true }
+  return typeof onDisconnect === 'object' ? { ms: onDisconnect.cancelAfterMs, parks: false } : null
 }
 
 /** Reasoning models think for minutes; none is known to think longer and to come back. */
@@ -133,7 +148,7 @@ export const unknownAgent = (name: string): Agent =>
     progressMs: MARGIN_MS,
     rules: { maxOutputTokens: 0, contextTokens: 0, price: UNKNOWN_PRICE, onReject: 'observe', handOver: null },
     onMessage: 'queue',
-    cancelAfterMs: null,
+    absence: null,
     final: null,
     fixedTokens: 0,
   })

@@ -7,12 +7,14 @@ import type { ModelAnswer, OfferedTool } from '../model/port.ts'
 import type { ActParts, Work } from './acting.ts'
 import { tenantOf } from './admit.shell.ts'
 import type { Agent } from './agent.ts'
+import { linked } from './compensate.shell.ts'
 import { coversAnother, droppedUsage } from './dropped.ts'
 import type { Reservation } from './budget.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { propose } from './propose.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
+import type { Call } from './state.ts'
 
 /** Of one model in one process, for all tenants: what one worker drives at once, several times over. */
 const MODEL_PLACES = 64
@@ -48,13 +50,19 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   await parts.fault('model.end')
   // the worker stops or lost its lease: nothing is reported, the next worker bills the attempt
   if ('fault' in result) throwIfHandedBack(signal)
-  return reportOf(parts, work, result, sent)
+  const calls = 'answer' in result && result.answer.kind === 'calls' ? propose(run, agent, result.answer.calls) : []
+  return reportOf(parts, work, { result, sent, calls: await linked(parts, run, calls) })
 }
 
-function reportOf({ agent }: ActParts, { run, signal, leftMs }: Work, result: AttemptResult, sent: boolean): Report {
+interface Ended {
+  readonly result: AttemptResult
+  readonly sent: boolean
+  readonly calls: readonly Call[]
+}
+
+function reportOf({ agent }: ActParts, { run, signal, leftMs }: Work, { result, sent, calls }: Ended): Report {
   if ('answer' in result) {
     const { answer } = result
-    const calls = answer.kind === 'calls' ? propose(run, agent, answer.calls) : []
     const finalValid = answer.kind !== 'final' || isValid(agent, answer)
     return { kind: 'model_answered', answer, calls, finalValid, dropped: droppedUsage(run, result.dropped) }
   }

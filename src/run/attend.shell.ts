@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/scope.ts'
+import type { Absence } from './agent.ts'
 import type { RunStore } from './run.store.ts'
 
 interface Attending {
@@ -11,15 +12,15 @@ interface Attending {
   readonly clock: Clock
 }
 
-/** Passes on what is followed, and renews beside it. `absenceMs`: how long the run goes on alone. */
+/** Passes on what is followed, and renews beside it. */
 export async function* attended<T>(
   parts: Attending,
   scope: Scope,
-  { run, absenceMs }: { readonly run: string; readonly absenceMs: number },
+  { run, absence }: { readonly run: string; readonly absence: Absence },
   followed: AsyncGenerator<T>,
 ): AsyncGenerator<T> {
   const left = new AbortController()
-  const renewing = renew(parts, scope, { run, absenceMs }, left.signal)
+  const renewing = renew(parts, scope, { run, absence }, left.signal)
   try {
     yield* followed
   } finally {
@@ -32,13 +33,13 @@ export async function* attended<T>(
 async function renew(
   { runs, clock }: Attending,
   scope: Scope,
-  { run, absenceMs }: { readonly run: string; readonly absenceMs: number },
+  { run, absence }: { readonly run: string; readonly absence: Absence },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     // a store that is away for longer than an absence may find the run left alone when it is back
-    const isActive = await runs.attend(scope, run, absenceMs).catch(() => true)
+    const isActive = await runs.attend(scope, run, absence).catch(() => true)
     if (!isActive) return
-    await clock.sleep(absenceMs / 3, signal).catch(() => {})
+    await clock.sleep(absence.ms / 3, signal).catch(() => {})
   }
 }

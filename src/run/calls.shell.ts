@@ -45,7 +45,7 @@ async function runRead(parts: ActParts, work: Work, call: Call): ReturnType<type
   if (typeof contract === 'string') return refused(contract)
   const place = placeOf(work, call)
   const services = await servicesFor(parts, place, contract)
-  if (!services) return refused('credential_missing')
+  if (typeof services === 'string') return refused(services)
   const seat = await admitted(parts, work, contract)
   if ('ok' in seat) return seat
   let showed: Showed = 'nothing'
@@ -97,7 +97,8 @@ export async function allowed(
 /** The contract's own word on this object, with the credentials that it declares. */
 async function isObjectAllowed(parts: ActParts, work: Work, contract: Contract, call: Call): Promise<boolean> {
   if (!contract.implementation.authorize) return true
-  const services = (await servicesFor(parts, placeOf(work, call), contract)) ?? NO_SERVICES
+  const found = await servicesFor(parts, placeOf(work, call), contract)
+  const services = typeof found === 'string' ? NO_SERVICES : found
   return callAuthorize(contract, inputOf(call), contextOf(work, call), { ...limitsOf(parts, work), services })
 }
 
@@ -148,8 +149,8 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
       continue
     }
     const services = await servicesFor(parts, placeOf(work, call), contract)
-    if (!services) {
-      failed.push({ position: call.position, outcome: refused('credential_missing') })
+    if (typeof services === 'string') {
+      failed.push({ position: call.position, outcome: refused(services) })
       continue
     }
     const options = { ...limitsOf(parts, work), services }
@@ -163,6 +164,7 @@ export async function planCalls(parts: ActParts, work: Work, calls: readonly Cal
       plan: planned.plan,
       resourceVersion: planned.resourceVersion,
       repeats: await repeatsOf(parts, work, call),
+      answers: services.answers,
       confirmation: parts.ids.next('cnf'),
       nonce: Buffer.from(parts.random.bytes(16)).toString('base64url'),
       // never open beyond the run itself

@@ -63,6 +63,7 @@ const asking = (call: Call, plan: PlannedCall, confirmers: readonly string[]): N
   plan: plan.plan,
   resourceVersion: plan.resourceVersion,
   repeats: plan.repeats,
+  answers: plan.answers,
   level: call.approval === 'strong_confirm' ? 'strong_confirm' : 'confirm',
   confirmers,
   nonce: plan.nonce,

@@ -9,6 +9,7 @@ import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { ConfirmationId, Ids, RunId } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
+import type { EffectStore } from '../journal/effect.store.ts'
 import type { ConfirmationStore, Decided, Decision } from '../gate/confirmation.store.ts'
 import type { ConfirmationView } from '../gate/confirmation.ts'
 import { actorOfRun, scopeOf } from '../request/actor.ts'
@@ -27,6 +28,7 @@ import { isFinal, type Run } from './state.ts'
 export interface Deciding {
   readonly runs: RunStore
   readonly confirmations: ConfirmationStore
+  readonly effects: EffectStore
   readonly sealer: Sealer
   readonly ids: Ids
   readonly clock: Clock
@@ -143,7 +145,10 @@ async function checkResource(parts: Deciding, scope: Scope, seen: ConfirmationVi
   }
   const services = await servicesFor(parts, { run: found.run, call, actor: cx.actor, signal: cx.signal }, contract)
   const options = { clock: parts.clock, egress: parts.egress }
-  const now = services && (await callResourceVersion(contract, inputOf(call), cx, { ...options, services }))
+  const now =
+    typeof services === 'string'
+      ? null
+      : await callResourceVersion(contract, inputOf(call), cx, { ...options, services })
   if (!now?.ok)
     throw new Fault('model_unavailable', 'The state of the resource cannot be read now; nothing was decided.')
   if (now.version === seen.resourceVersion) return

@@ -45,7 +45,7 @@ export async function startEffect(
   const services = await servicesFor(parts, placeOf(work, call), contract)
   throwIfHandedBack(work.signal)
   // the effect has started before: what became of it is not known, with or without a credential
-  if (!services) return again ? unknown(work.run, call) : settled(work.run, call, refused('credential_missing'))
+  if (typeof services === 'string') return again ? unknown(work.run, call) : settled(work.run, call, refused(services))
   const stale = again ? false : await isStale(parts, work, call, { contract, services })
   throwIfHandedBack(work.signal)
   if (stale === 'failed') return settled(work.run, call, refused('tool_failed'))
@@ -79,7 +79,8 @@ async function startIn(parts: ActParts, work: Work, call: Call, how: Starting): 
   if (started.outcome === 'not_approved') return unknown(work.run, call)
   if (started.outcome !== 'started') return 'reload'
   await parts.fault('preflight.after')
-  const begun = { ...work, run: startedRun(work.run, call, started.version) }
+  // what has started is brought to its end, whoever follows
+  const begun = { ...work, signal: work.firm, run: startedRun(work.run, call, started.version) }
   return (
     (await perform(parts, begun, call, { ...how, asked })) ??
     startEffect(parts, begun, callOf(begun.run, call), { again: true })
@@ -98,6 +99,7 @@ async function start(parts: ActParts, work: Work, call: Call, again: boolean): P
       argumentsHash: call.argumentsHash,
       confirmation: call.confirmation?.id ?? null,
       resourceVersion: call.confirmation?.resourceVersion ?? null,
+      compensates: call.compensates?.key ?? null,
       again,
     })
     return started.outcome === 'conflict' && (await isOurs(parts, work, call))
@@ -184,7 +186,8 @@ export async function recoverEffect(parts: ActParts, work: Work, call: Call): Pr
     // recovery does not stop with the run: what has started is settled even when it is canceled (J7)
     const cx = { ...contextOf(work, call), signal: work.owned }
     const place = { ...placeOf(work, call), signal: work.owned }
-    const services = await servicesFor(parts, place, contract)
+    const found = await servicesFor(parts, place, contract)
+    const services = typeof found === 'string' ? null : found
     const answer: ProbeResult = services
       ? await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress, services })
       : { happened: 'unknown' }

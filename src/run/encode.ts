@@ -14,6 +14,10 @@ export const keyOf = (key: RunKey): string => `${key.tenant}/${key.environment}/
 export const signalKey = (scope: Pick<RunKey, 'tenant' | 'environment'>, signal: string): string =>
   `${scope.tenant}/${scope.environment}/signal:${signal}`
 
+/** What is answered lies in a run of its own: the batch names the effect, and nothing else of that run. */
+export const answeredKey = (scope: Pick<RunKey, 'tenant' | 'environment'>, effect: string): string =>
+  `${scope.tenant}/${scope.environment}/effect:${effect}`
+
 /** Seals one value of a tenant: JSON text, sealed, in base64. */
 export type Seal = (value: unknown) => string
 export const sealWith =
@@ -116,6 +120,7 @@ function effect(step: number, c: Call, seal: Seal) {
     fingerprint: c.fingerprint,
     key: c.key,
     status: c.status,
+    ...(c.compensates && { compensates: c.compensates.key, compensated_tool: c.compensates.tool }),
     ...outcome(c.outcome, seal),
   }
 }
@@ -144,6 +149,12 @@ function confirmation(step: number, c: NewConfirmation, seal: Seal) {
     before: plan.before ?? null,
     after: plan.after ?? null,
     repeats: c.repeats,
+    compensates: c.answers && {
+      key: c.answers.key,
+      tool: c.answers.tool,
+      version: c.answers.version,
+      input: c.answers.input,
+    },
   }
   return {
     id: c.id,

@@ -13,15 +13,22 @@ import { act } from './act.shell.ts'
 import type { Acted, Acting, ActParts, Signals, Work } from './acting.ts'
 import { type Ahead, readAhead, withReads } from './ahead.shell.ts'
 import { type Agent, unknownAgent } from './agent.ts'
+import { linkedAnew } from './compensate.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_CONFLICTS } from './loops.ts'
 import { step } from './machine.ts'
-import { next } from './next.ts'
+import { type Action, next } from './next.ts'
 import { pointsOf } from './points.ts'
 import type { Report } from './report.ts'
 import { readSnapshot, type Snapshot, type TranscriptMessage } from './snapshot.ts'
 import type { Run } from './state.ts'
 import type { Moved } from './writes.ts'
+
+/** What is begun for somebody who looks on. What has started is brought to its end, and what a person approved is done. */
+function needsFollower(action: Action): boolean {
+  if (action.do === 'start') return action.call.confirmation?.status !== 'approved'
+  return action.do === 'reserve' || action.do === 'call_model' || action.do === 'run_reads' || action.do === 'plan'
+}
 
 export interface Driving extends Omit<Acting, 'asking'> {
   readonly agents: ReadonlyMap<string, Agent>
@@ -64,13 +71,18 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
   let ahead: Ahead | null = null
   try {
     while (state) {
-      throwIfHandedBack(signals.signal)
       const { run } = state
       const asking = (): void => void Object.assign(memory, { commits: run.commits, lost: true })
       const acting: ActParts = { ...parts, asking, agent: state.agent, delta: countingOn(parts, run, memory) }
       const leftMs = state.deadlineAt - parts.clock.monotonic()
-      const work: Work = { ...state, ...signals, leftMs, lease, actor: actorOfRun(run) }
       const action = next(run, leftMs)
+      const signal = needsFollower(action) ? signals.signal : signals.firm
+      throwIfHandedBack(signal)
+      if (state.isAlone && needsFollower(action)) {
+        state = await readFollowed(parts, lease)
+        continue
+      }
+      const work: Work = { ...state, ...signals, signal, leftMs, lease, actor: actorOfRun(run) }
       if (action.do === 'rest') return
       const isAhead = action.do === 'run_reads' && ahead?.step === run.step
       // what has begun is not left alone, also when its time is over and nobody asks for it any more
@@ -96,6 +108,8 @@ interface Driven {
   readonly agent: Agent
   /** On the monotonic clock of this process, from the time left that the database told. */
   readonly deadlineAt: number
+  /** Nobody followed it any more when it was read (K2). */
+  readonly isAlone: boolean
 }
 
 /** Null when the run is not ours to drive any more. */
@@ -105,7 +119,15 @@ async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
   if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return null
   const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
   const snapshot: Snapshot = readSnapshot(rows, lease, agent, parts.sealer)
-  return { run: snapshot.run, transcript: snapshot.transcript, agent, deadlineAt: asked + snapshot.leftMs }
+  const { run, transcript, isAlone } = snapshot
+  return { run, transcript, agent, deadlineAt: asked + snapshot.leftMs, isAlone }
+}
+
+/** Somebody may have come since. @throws Fault `client_gone` when nobody has */
+async function readFollowed(parts: Driving, lease: Lease): Promise<Driven | null> {
+  const state = await read(parts, lease)
+  if (state?.isAlone) throw new Fault('client_gone')
+  return state
 }
 
 function move(run: Run, report: Report): Moved {
@@ -144,6 +166,7 @@ async function commit(
     state = { ...fresh, run: { ...fresh.run, lost: state.run.lost } }
     // whoever came between may have ended the run: what has been read is on record all the same
     if (ahead) report = withReads(report, await ahead.report)
+    report = await linkedAnew({ ...parts, agent: state.agent }, state.run, report)
   }
   throw new Fault('conflict')
 }
@@ -153,6 +176,15 @@ function extended(transcript: readonly TranscriptMessage[], moved: Moved): reado
     (m): TranscriptMessage => ({ body: m.body, tokens: m.tokens, partial: m.partial }),
   )
   return said.length > 0 ? [...transcript, ...said] : transcript
+}
+
+/** Nobody follows the run: it parks where it is (K2). */
+export async function parkAlone(parts: Driving, lease: Lease, memory: Memory): Promise<void> {
+  const state = await read(parts, lease)
+  if (!state) return
+  const asked = memory.lost && memory.commits === state.run.commits
+  const leftMs = Math.max(0, Math.floor(state.deadlineAt - parts.clock.monotonic()))
+  await commit(parts, lease, state, { report: { kind: 'left_alone', asked, leftMs }, ahead: null, memory })
 }
 
 /** Puts a run back into the queue because its worker stops: no loss, so no attempt is counted (P6). */

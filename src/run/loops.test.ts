@@ -141,9 +141,12 @@ async function conflictsForEver() {
     },
   } as unknown as Driving
   const { signal } = new AbortController()
-  const error: unknown = await drive(parts, lease, { signal, patient: signal, owned: signal }, noMemory()).catch(
-    (e: unknown) => e,
-  )
+  const error: unknown = await drive(
+    parts,
+    lease,
+    { signal, firm: signal, patient: signal, owned: signal },
+    noMemory(),
+  ).catch((e: unknown) => e)
   return { end: { fault: Fault.is(error) ? error.code : error }, rounds: commits }
 }
 

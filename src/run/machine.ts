@@ -11,7 +11,7 @@
 import { absorbAnswer, absorbFailure } from './answer.ts'
 import { absorbDecision, absorbPlans } from './confirm.ts'
 import { endRun } from './end.ts'
-import { lieDown, park } from './park.ts'
+import { lieDown, park, parkAlone } from './park.ts'
 import type { Report } from './report.ts'
 import { absorbSettlements } from './settle.ts'
 import { absorbUnknown, leaveUnknown, resolveUnknown, retryUnknown } from './unknown.ts'
@@ -108,6 +108,8 @@ function moveRunning(run: Run, report: Report): Moved | null {
       }
     case 'handed_back':
       return absorbHandBack(run, report.asked)
+    case 'left_alone':
+      return parkAlone(run, absorbHandBack(run, report.asked), report.leftMs)
     case 'ended':
       return mayEnd(run, report.reason) ? endRun(run, report.reason, NOTHING) : null
     case 'claimed':

@@ -30,6 +30,18 @@ export function lieDown(run: Run, writes: Writes = NOTHING): Moved {
   return park(run, reasonOf(asked, waits), Math.max(0, Math.min(...times)), writes)
 }
 
+/**
+ * Nobody follows the run: it waits for one who does, as long as its own time and what it waits for outside last (K2).
+ * `back` is the run with its books closed. What has started, or was stopped, is brought to its end instead.
+ */
+export function parkAlone(run: Run, back: Moved, leftMs: number): Moved {
+  if (run.cancel !== null || run.calls.some((c) => c.status === 'started')) return back
+  const asleep = lieDown({ ...back.run, status: 'running' }, back.writes)
+  if (asleep.run.status !== 'running') return asleep
+  const times = run.calls.flatMap((c) => (c.status === 'waiting' && c.wait ? [c.wait.leftMs] : []))
+  return park(back.run, 'follower', Math.max(0, Math.min(leftMs, ...times)), back.writes)
+}
+
 /** Nothing of it is left to do but the start. */
 const isDecided = (c: Call): boolean =>
   c.level !== 'read' && (c.approval === 'auto' || (c.confirmation !== null && c.confirmation.status !== 'pending'))

@@ -23,6 +23,7 @@ function placeOf(report: Report, run: Run): Place {
       return 'ledger'
     case 'parked':
     case 'handed_back':
+    case 'left_alone':
     case 'effect_unknown':
     case 'probe_later':
       return 'park'

@@ -34,6 +34,7 @@ function proposeOne(run: Run, agent: Agent, asked: ModelCall, position: number):
     attempt: 0,
     again: false,
     startedMs: null,
+    compensates: null,
     confirmation: null,
     wait: null,
   }

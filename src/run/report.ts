@@ -2,7 +2,7 @@
  * What the world reports to the machine. Clock and ids enter here as fields, so that the machine stays a function.
  */
 import type { ModelAnswer, Usage } from '../model/port.ts'
-import type { Plan, ToolOutcome } from '../tool/contract.ts'
+import type { AnsweredEffect, Plan, ToolOutcome } from '../tool/contract.ts'
 import type { Spent } from './budget.ts'
 import type { CancelCause, EndReason } from './reasons.ts'
 import type { Call } from './state.ts'
@@ -13,6 +13,8 @@ export interface PlannedCall {
   /** The version of the resource that the plan was made on; null when the tool has no reader. */
   readonly resourceVersion: string | null
   readonly repeats: string | null
+  /** What it undoes, for whoever confirms it. */
+  readonly answers: AnsweredEffect | null
   readonly confirmation: string
   readonly nonce: string
   readonly openMs: number
@@ -69,6 +71,8 @@ export type Report =
   | { readonly kind: 'lease_lost' }
   /** The worker stops politely. `asked`: a request to the model may have left, and nobody heard its end. */
   | { readonly kind: 'handed_back'; readonly asked: boolean }
+  /** Nobody follows the run, and its agent parks it then (K2). `leftMs`: of its own time. */
+  | { readonly kind: 'left_alone'; readonly asked: boolean; readonly leftMs: number }
   | { readonly kind: 'ended'; readonly reason: EndReason }
 
 export interface Waiting {

@@ -39,7 +39,7 @@ async function ask(parts: ActParts, work: Work, contract: Contract, call: Call):
   const place = { ...placeOf(work, call), signal: work.owned }
   const services = await servicesFor(parts, place, contract)
   // a vault that is away now may be there at the next try
-  if (!services) return { kind: 'broken' }
+  if (typeof services === 'string') return { kind: 'broken' }
   const cx = { ...contextOf(work, call), signal: work.owned }
   const { clock, egress } = parts
   const told = { arrived: call.wait?.arrived ?? null, isTimer: call.wait?.signal === null }
@@ -53,7 +53,7 @@ async function askByKey(parts: ActParts, work: Work, contract: Contract, call: C
   const cx = { ...contextOf(work, call), signal: work.owned }
   const place = { ...placeOf(work, call), signal: work.owned }
   const services = await servicesFor(parts, place, contract)
-  if (!services) return unknown(work.run, call)
+  if (typeof services === 'string') return unknown(work.run, call)
   const answer = await callProbe(contract, inputOf(call), cx, { clock: parts.clock, egress: parts.egress, services })
   throwIfHandedBack(work.owned)
   if (answer.happened === true)

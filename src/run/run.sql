@@ -15,12 +15,12 @@ from plimsoll.submit(:submissions::jsonb, :keys::text[]);
 select n as "n!", outcome as "outcome!", waiters as "waiters!" from plimsoll.tell(:told::jsonb, :keys::text[]);
 
 -- name: attend
-select plimsoll.attend(:tenant::text, :environment::text, :run::text, :ms::int8) as "followed!";
+select plimsoll.attend(:tenant::text, :environment::text, :run::text, :ms::int8, :parks::boolean) as "followed!";
 
 -- name: before
 -- what a submission must know: the conversation, its active runs, and how long its transcript is
 select s.version, s.generation, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed!",
-  coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase) order by r.generation)
+  coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase, 'wait', r.wait_reason) order by r.generation)
     from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
       and r.status in ('queued', 'running', 'waiting_confirmation')), '[]') as "active!",
   coalesce((select sum(m.tokens) from plimsoll.run r join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id

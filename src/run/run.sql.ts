@@ -81,14 +81,15 @@ export interface AttendParams {
   readonly environment: string
   readonly run: string
   readonly ms: number
+  readonly parks: boolean
 }
 export interface AttendRow {
   readonly followed: number
 }
 export const attend: Statement<AttendParams, AttendRow> = {
-  name: 'run_attend_f3685f73',
-  text: `select plimsoll.attend($1::text, $2::text, $3::text, $4::int8) as "followed"`,
-  params: ['tenant', 'environment', 'run', 'ms'],
+  name: 'run_attend_ea769170',
+  text: `select plimsoll.attend($1::text, $2::text, $3::text, $4::int8, $5::boolean) as "followed"`,
+  params: ['tenant', 'environment', 'run', 'ms', 'parks'],
 }
 
 export interface BeforeParams {
@@ -110,9 +111,9 @@ export interface BeforeRow {
  * what a submission must know: the conversation, its active runs, and how long its transcript is
  */
 export const before: Statement<BeforeParams, BeforeRow> = {
-  name: 'run_before_d9dfe0ca',
+  name: 'run_before_6c90b4a9',
   text: `select s.version, s.generation, s.agent, s.user_id as "user", s.subject_id as subject, s.closed_at is not null as "closed",
-  coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase) order by r.generation)
+  coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase, 'wait', r.wait_reason) order by r.generation)
     from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
       and r.status in ('queued', 'running', 'waiting_confirmation')), '[]') as "active",
   coalesce((select sum(m.tokens) from plimsoll.run r join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id

@@ -7,11 +7,12 @@ import type { Id } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
-import { encodeStep, keyOf, sealWith, signalKey } from './encode.ts'
+import { answeredKey, encodeStep, keyOf, sealWith, signalKey } from './encode.ts'
 import { attend, audited, before, cancel, load, openSession, step, submit, tell } from './run.sql.ts'
 import type { SnapshotRows } from './snapshot.ts'
 import type { CancelCause } from './reasons.ts'
-import type { Run, RunKey, Status, Phase } from './state.ts'
+import type { Absence } from './agent.ts'
+import type { Phase, Run, RunKey, Status, WaitReason } from './state.ts'
 import type { Moved } from './writes.ts'
 
 /** Zero rows mean that somebody else moved the run: read it again, then decide. */
@@ -25,6 +26,8 @@ export interface Submission {
   readonly fields: Readonly<Record<string, unknown>>
   /** Active runs that this message replaces. */
   readonly replaced: readonly string[]
+  /** Active runs that rest because nobody follows them: this message is somebody. */
+  readonly resting: readonly string[]
   readonly body: unknown
   readonly event: unknown
   /** The answer that is stored under the caller's idempotency key, with the run or not at all. */
@@ -48,8 +51,8 @@ export interface RunStore {
   markCanceled(scope: Scope, run: Run, cause: CancelCause): Promise<Applied>
   /** Tells the runs that wait for a signal. `told_otherwise`: something else was told under this name before. */
   tell(scope: Scope, signal: string, body: Json): Promise<'told' | 'told_otherwise'>
-  /** Says that somebody follows the run for so long. False when it has ended. */
-  attend(scope: Scope, run: string, ms: number): Promise<boolean>
+  /** Says that somebody follows the run for so long, and what becomes of it then. False when it has ended. */
+  attend(scope: Scope, run: string, absence: Absence): Promise<boolean>
   submit(scope: Scope, submission: Submission): Promise<Submitted>
   before(scope: Scope, session: string): Promise<SessionBefore | null>
   /** False when the id is taken. */
@@ -74,7 +77,12 @@ export interface SessionBefore {
   readonly user: string
   readonly subject: string
   readonly closed: boolean
-  readonly active: readonly { readonly run: string; readonly status: Status; readonly phase: Phase }[]
+  readonly active: readonly {
+    readonly run: string
+    readonly status: Status
+    readonly phase: Phase
+    readonly wait: WaitReason | null
+  }[]
   readonly tokens: number
   readonly head: string | null
 }
@@ -82,6 +90,10 @@ export interface SessionBefore {
 /** The keys of the signals that a run listens for, in the form of the wall. */
 const signalsOf = (scope: Pick<Scope, 'tenant' | 'environment'>, { run }: Moved): readonly string[] =>
   run.calls.flatMap((c) => (c.status === 'waiting' && c.wait?.signal ? [signalKey(scope, c.wait.signal)] : []))
+
+/** The keys of the effects that new intents answer. */
+const answeredOf = (scope: Pick<Scope, 'tenant' | 'environment'>, { writes }: Moved): readonly string[] =>
+  writes.intents.flatMap((c) => (c.compensates ? [answeredKey(scope, c.compensates.key)] : []))
 
 export function runStore(db: Db, sealer: Sealer): RunStore {
   type Queued = { readonly row: unknown; readonly keys: readonly string[] }
@@ -113,7 +125,7 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
     commit: (lease, run, moved) =>
       senderOf(lease.worker)({
         row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)),
-        keys: [keyOf(lease), ...signalsOf(lease, moved)],
+        keys: [keyOf(lease), ...signalsOf(lease, moved), ...answeredOf(lease, moved)],
       }),
     commitIdle(scope, run, moved, audit) {
       const encoded = encodeStep(run, moved, sealWith(sealer, run.key.tenant))
@@ -156,8 +168,9 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       const [done] = await db.call(tell, { told: JSON.stringify([row]), keys: [signalKey(scope, signal)] })
       return done?.outcome === 'told' ? 'told' : 'told_otherwise'
     },
-    async attend(scope, run, ms) {
-      const [row] = await db.call(attend, { tenant: scope.tenant, environment: scope.environment, run, ms })
+    async attend(scope, run, { ms, parks }) {
+      const { tenant, environment } = scope
+      const [row] = await db.call(attend, { tenant, environment, run, ms, parks })
       return (row?.followed ?? 0) > 0
     },
     async submit(scope, s) {
@@ -172,12 +185,15 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
         session_version: s.sessionVersion,
         run: s.key.run,
         replaced: s.replaced,
+        resting: s.resting,
         body: seal(s.body),
         event: seal(s.event),
         status: s.response?.status ?? null,
         response: s.response ? seal(s.response.body) : null,
       }
-      const keys = [s.key.run, s.session, ...s.replaced].map((id) => `${scope.tenant}/${scope.environment}/${id}`)
+      const keys = [s.key.run, s.session, ...s.replaced, ...s.resting].map(
+        (id) => `${scope.tenant}/${scope.environment}/${id}`,
+      )
       const [done] = await db.call(submit, { submissions: JSON.stringify([row]), keys })
       if (!done) return { outcome: 'not_found', sessionVersion: null, generation: null }
       return {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Actor } from '../kernel/scope.ts'
+import type { EffectStore } from '../journal/effect.store.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { ArtifactStore } from '../tool/artifact.store.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
@@ -25,34 +26,41 @@ export interface ToolServices {
 
 export interface ServiceParts {
   readonly clock: Clock
+  readonly effects: Pick<EffectStore, 'answered'>
   readonly services?: ToolServices
 }
 
 export interface CallOf {
   readonly run: Pick<Run, 'key' | 'session' | 'step'>
-  readonly call: Pick<Call, 'position' | 'callId' | 'tool'>
+  readonly call: Pick<Call, 'position' | 'callId' | 'tool' | 'compensates'>
   readonly actor: Actor
   readonly signal: AbortSignal
 }
 
-/** Null when a credential that the contract declares is not there: such a call does not start. */
+/** What a call needs and is not there: it does not start. */
+export type Missing = 'credential_missing' | 'nothing_to_compensate'
+
+/** Or the code of what is missing: a credential that the contract declares, the effect that the call undoes. */
 export async function servicesFor(
-  { clock, services }: ServiceParts,
+  { clock, services, effects }: ServiceParts,
   { run, call, actor, signal }: CallOf,
   contract: Contract,
-): Promise<CallServices | null> {
-  if (!services) return contract.credentials.length > 0 ? null : NO_SERVICES
+): Promise<CallServices | Missing> {
+  // retention may have taken what was sent and what came back
+  const answers = call.compensates ? await effects.answered(scopeOf(actor), call.compensates.key) : null
+  if (contract.compensates !== null && !answers) return 'nothing_to_compensate'
+  if (!services) return contract.credentials.length > 0 ? 'credential_missing' : { ...NO_SERVICES, answers }
   const { keeping, folders } = services
   const { tenant, environment } = run.key
   const place = { tenant, environment, run: run.key.run, step: run.step, position: call.position, tool: call.tool }
   const keeper = keeping && { parts: keeping, place, kept: [] }
   const secrets = await secretsOf({ clock, credentials: services.credentials }, { actor, signal }, contract)
-  if (!secrets) return null
+  if (!secrets) return 'credential_missing'
   const scrub = scrubOf([...secrets.values()])
   const at = { tenant, environment, session: run.session }
   const kept = { keeper, scrub, maxRawBytes: contract.maxRawBytes }
   const folder = contract.folder && folders ? () => folders.open(at, kept) : null
-  return { secrets, scrub, keeper, folder }
+  return { secrets, scrub, keeper, folder, answers }
 }
 
 /** Null when one of them is not there. */

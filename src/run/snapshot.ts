@@ -18,6 +18,8 @@ import type { MessageBody } from './writes.ts'
 export interface SnapshotRows {
   readonly run: RunRow
   readonly deadline_ms: number
+  /** Nobody follows the run any more, and its agent parks it then (K2). */
+  readonly alone: boolean
   readonly messages: readonly MessageRow[]
   readonly effects: readonly EffectRow[]
   readonly confirmations: readonly ConfirmationRow[]
@@ -83,6 +85,7 @@ interface EffectRow {
   readonly errorCode: string | null
   readonly attempt: number
   readonly again: boolean
+  readonly compensates: string | null
   readonly startedMs: number | null
   /** Of a call that waits outside; `body` is what was told, when somebody has. */
   readonly wait: {
@@ -116,6 +119,7 @@ export interface Snapshot {
   readonly transcript: readonly TranscriptMessage[]
   /** Milliseconds until the deadline, when it was read. */
   readonly leftMs: number
+  readonly isAlone: boolean
 }
 
 export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, sealer: Sealer): Snapshot {
@@ -171,7 +175,7 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, seal
     end: r.end_reason,
     rules: agent.rules,
   }
-  return { run, transcript, leftMs: rows.deadline_ms }
+  return { run, transcript, leftMs: rows.deadline_ms, isAlone: rows.alone }
 }
 
 function readCall(
@@ -202,6 +206,7 @@ function readCall(
     stops: stopsOf(contract),
     breaker: contract?.breaker ?? DEFAULT_BREAKER,
     retryByKey: contract?.unknown === 'key',
+    compensates: e.compensates === null ? null : { key: e.compensates, tool: contract?.compensates ?? '' },
     status: e.status,
     attempt: e.attempt,
     again: e.again,

@@ -14,7 +14,7 @@ import type { BreakerLimits, EffectLevel, ToolOutcome } from '../tool/contract.t
 import type { CancelCause, EndReason, FinalStatus } from './reasons.ts'
 
 export type Status = 'queued' | 'running' | 'waiting_confirmation' | FinalStatus
-export type WaitReason = 'confirmation' | 'unknown_effect' | 'question' | 'timer' | 'external'
+export type WaitReason = 'confirmation' | 'unknown_effect' | 'question' | 'timer' | 'external' | 'follower'
 export type Phase = 'planning' | 'tool_running' | 'awaiting_observation' | 'finalizing'
 
 /** Which run, behind which walls. */
@@ -87,6 +87,8 @@ export interface Call {
   readonly stops: readonly string[]
   readonly breaker: BreakerLimits
   readonly retryByKey: boolean
+  /** The key of the effect that this one undoes, and the tool that it is of (J7). */
+  readonly compensates: { readonly key: string; readonly tool: string } | null
   /** `waiting`: taken by the other side, which will tell later. */
   readonly status: 'intended' | 'started' | 'waiting' | 'settled' | 'unknown'
   readonly attempt: number

@@ -84,6 +84,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
     session,
     sessionVersion: before ? before.version : null,
     replaced: agent.onMessage === 'replace' ? (before?.active ?? []).map((r) => r.run) : [],
+    resting: (before?.active ?? []).filter((r) => r.wait === 'follower').map((r) => r.run),
     body,
     event: { message: 1 },
     response: request.claimed ? { status: request.claimed.status, body: result } : null,

@@ -65,6 +65,7 @@ const ROWS: Readonly<Record<string, readonly Run[]>> = {
   'waiting: timer': waits('timer'),
   'waiting: question': waits('question'),
   'waiting: external': waits('external'),
+  'waiting: follower': waits('follower'),
   succeeded: shapes.map((r) => ({ ...r, status: 'succeeded', end: 'completed' })),
   failed: shapes.map((r) => ({ ...r, status: 'failed', end: 'deadline' })),
   canceled: shapes.map((r) => ({ ...r, status: 'canceled', end: 'user_canceled' })),
@@ -95,6 +96,7 @@ const REPORTS: { readonly [K in Report['kind']]: readonly (Report & { kind: K })
   cancel_requested: [{ kind: 'cancel_requested', cause: 'user' }],
   lease_lost: [{ kind: 'lease_lost' }],
   handed_back: [true, false].map((asked) => ({ kind: 'handed_back', asked })),
+  left_alone: [true, false].map((asked) => ({ kind: 'left_alone', asked, leftMs: 1_000 })),
   ended: (Object.keys(END_REASONS) as EndReason[]).map((reason) => ({ kind: 'ended', reason })),
 }
 

@@ -30,8 +30,12 @@ select l.seq, l.level, l.step, l.kind, l.input_tokens as "inputTokens", l.output
 from plimsoll.ledger l where l.tenant_id = :tenant::text and l.run_id = :run::text order by l.seq, l.level;
 
 -- name: runEffects
--- no arguments and no results: their hashes say whether two are equal, and nothing else
+-- no arguments and no results: their hashes say whether two are equal, and nothing else. `compensation` undoes it, or may:
+-- it is undone when that one is settled.
 select e.step, e.position, e.kind, e.tool, e.tool_version as "toolVersion", e.level, e.approval, e.status, e.outcome, e.error_code as "errorCode",
-  e.idempotency_key as key, e.arguments_hash as "argumentsHash", e.result_hash as "resultHash", e.attempt,
+  e.idempotency_key as key, e.arguments_hash as "argumentsHash", e.result_hash as "resultHash", e.attempt, e.compensates,
+  (select jsonb_build_object('run_id', o.run_id, 'idempotency_key', o.idempotency_key, 'status', o.status, 'outcome', o.outcome)
+    from plimsoll.effect o where o.tenant_id = e.tenant_id and o.compensates = e.idempotency_key
+      and (o.outcome is null or o.outcome = 'ok')) as "compensation?",
   (extract(epoch from e.started_at) * 1000)::int8 as "startedAt?", (extract(epoch from e.settled_at) * 1000)::int8 as "settledAt?"
 from plimsoll.effect e where e.tenant_id = :tenant::text and e.run_id = :run::text order by e.step, e.position;

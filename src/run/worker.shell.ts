@@ -19,7 +19,7 @@ import {
   retireWorker,
 } from '../journal/lease.store.ts'
 import { leavesRun } from './handback.ts'
-import { type Driving, drive, handBack, type Memory, noMemory, surrender } from './loop.shell.ts'
+import { type Driving, drive, handBack, type Memory, noMemory, parkAlone, surrender } from './loop.shell.ts'
 
 export interface WorkerOptions {
   readonly db: Db
@@ -64,6 +64,7 @@ const RETRY_MS = 500
 interface Held {
   readonly lease: Lease
   readonly signal: AbortController
+  readonly firm: AbortController
   readonly patient: AbortController
   readonly owned: AbortController
   readonly done: Promise<void>
@@ -71,11 +72,16 @@ interface Held {
 
 /** The worker has no claim to its runs any more: everything of them ends now. */
 const lose = (held: Held): void => {
-  for (const one of [held.signal, held.patient, held.owned]) one.abort(new Fault('lease_lost'))
+  for (const one of [held.signal, held.firm, held.patient, held.owned]) one.abort(new Fault('lease_lost'))
 }
 /** The run was canceled: what has started is still asked for. */
 const cancel = (held: Held): void => {
-  for (const one of [held.signal, held.patient]) one.abort(new Fault('canceled'))
+  for (const one of [held.signal, held.firm, held.patient]) one.abort(new Fault('canceled'))
+}
+/** Nobody follows the run: what can be repeated is left, what has started is not (K2). */
+const leaveAlone = (held: Held): void => held.signal.abort(new Fault('client_gone'))
+const stop = (held: Pick<Held, 'signal' | 'firm'>): void => {
+  for (const one of [held.signal, held.firm]) one.abort(new Fault('worker_stopping'))
 }
 
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
@@ -94,7 +100,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const onError =
     options.onError ?? ((error: unknown) => process.emitWarning(Fault.is(error) ? error : new Fault('internal')))
   const agents = [...driving.agents.keys()]
-  const minds = [...driving.agents.values()].some((a) => a.cancelAfterMs !== null)
+  const minds = [...driving.agents.values()].some((a) => a.absence !== null)
   const held = new Map<string, Held>()
   /** Those of the held that are being stored for the last time. */
   const leaving = new Set<string>()
@@ -150,7 +156,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     // what was read before a later claim is no news
     if (known && known.lease.epoch >= lease.epoch) return
     if (known) lose(known)
-    const controllers = { signal: new AbortController(), patient: new AbortController(), owned: new AbortController() }
+    const controllers = {
+      signal: new AbortController(),
+      firm: new AbortController(),
+      patient: new AbortController(),
+      owned: new AbortController(),
+    }
     const done = driveOne(lease, controllers).finally(() => {
       if (held.get(lease.run) === mine) {
         held.delete(lease.run)
@@ -160,12 +171,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     })
     const mine: Held = { lease, ...controllers, done }
     held.set(lease.run, mine)
-    if (stopping.signal.aborted) controllers.signal.abort(new Fault('worker_stopping'))
+    if (stopping.signal.aborted) stop(controllers)
   }
 
   async function driveOne(lease: Lease, controllers: Omit<Held, 'lease' | 'done'>): Promise<void> {
-    const { signal, patient, owned } = controllers
-    const signals = { signal: signal.signal, patient: patient.signal, owned: owned.signal }
+    const { signal, firm, patient, owned } = controllers
+    const signals = { signal: signal.signal, firm: firm.signal, patient: patient.signal, owned: owned.signal }
     const where = { tenant: lease.tenant, run: lease.run }
     const parts: Driving = {
       ...driving,
@@ -188,7 +199,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         if (leavesRun(error)) {
           // we count a lease as over earlier than the store does: it may be renewed, and then the run is still ours
           inDoubt = true
-          return await (error.code === 'worker_stopping' ? leave(parts, lease, memory) : undefined)
+          return await leave(parts, lease, memory, error.code)
         }
         leaving.delete(lease.run)
         onError(error, where)
@@ -201,8 +212,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 
   /** A database that is away frees the run by time, and counts it as a loss. */
-  const leave = (parts: Driving, lease: Lease, memory: Memory): Promise<void> =>
-    handBack(parts, lease, memory).catch((error: unknown) => onError(error, lease))
+  const leave = async (parts: Driving, lease: Lease, memory: Memory, why: string): Promise<void> => {
+    if (why === 'lease_lost') return
+    const left = why === 'client_gone' ? parkAlone(parts, lease, memory) : handBack(parts, lease, memory)
+    await left.catch((error: unknown) => onError(error, lease))
+  }
 
   /** What is begun without it is given up at the first effect. */
   const believesInLease = (): boolean => clock.monotonic() < leaseUntil
@@ -235,11 +249,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const ours = new Set(driven.map(({ lease }) => `${lease.run} ${lease.epoch}`))
     for (const one of before)
       if (held.get(one.lease.run) === one && !ours.has(`${one.lease.run} ${one.lease.epoch}`)) lose(one)
-    for (const { lease, canceled } of driven) {
+    for (const { lease, canceled, alone } of driven) {
       if (believesInLease()) take(lease)
       else inDoubt = true
       const one = held.get(lease.run)
       if (canceled && one) cancel(one)
+      else if (alone && one) leaveAlone(one)
     }
   }
 
@@ -273,7 +288,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   async function drain(): Promise<void> {
     stopping.abort()
     waker()
-    for (const one of held.values()) one.signal.abort(new Fault('worker_stopping'))
+    for (const one of held.values()) stop(one)
     const drained = new AbortController()
     const over = clock.sleep(options.graceMs ?? GRACE_MS, drained.signal).then(
       () => {

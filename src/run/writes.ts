@@ -3,7 +3,7 @@ import type { EventType } from '../kernel/events.ts'
 import type { Confidentiality, Integrity, Origin } from '../kernel/labels.ts'
 import type { Json } from '../tool/contract.ts'
 import type { ModelCall } from '../model/port.ts'
-import type { Plan, ToolOutcome } from '../tool/contract.ts'
+import type { AnsweredEffect, Plan, ToolOutcome } from '../tool/contract.ts'
 import type { Waiting } from './report.ts'
 import type { Call, ConfirmationStatus, Run } from './state.ts'
 
@@ -45,6 +45,8 @@ export interface NewConfirmation {
   readonly resourceVersion: string | null
   /** The key of an earlier effect with equal tool and arguments, which the card must name (J10). */
   readonly repeats: string | null
+  /** The effect that it undoes, which the card must show (J7). */
+  readonly answers: AnsweredEffect | null
   readonly level: 'confirm' | 'strong_confirm'
   readonly confirmers: readonly string[]
   readonly nonce: string

@@ -28,6 +28,8 @@ export interface ToolContext {
   readonly position: number
   /** The server's idempotency key of this effect: the same on every repeat, never chosen by the model (J3). */
   readonly effectKey: string
+  /** The effect that this call undoes, found by the server; null when the contract does not say `compensates`. */
+  readonly answers: AnsweredEffect | null
   /** Aborts when the run is canceled or the call's time is over. */
   readonly signal: AbortSignal
   /** A `fetch` that reaches the `hosts` of the contract and nothing else, and ends with `signal` (I10). */
@@ -44,8 +46,19 @@ export interface ToolContext {
   folder(): Promise<Folder>
 }
 
+/** An effect that happened, and that a compensation answers (J7). */
+export interface AnsweredEffect {
+  /** Its idempotency key: what its provider knows it by. */
+  readonly key: string
+  readonly tool: string
+  readonly version: number
+  readonly input: JsonObject
+  /** As the model has read it: shortened when it was large. */
+  readonly result: Json
+}
+
 /** What a caller of the gateway says about a call; the gateway adds what the contract declares. */
-export type CallContext = Omit<ToolContext, 'fetch' | 'credential' | 'folder'>
+export type CallContext = Omit<ToolContext, 'fetch' | 'credential' | 'folder' | 'answers'>
 
 /** What will be confirmed: the sentence, the state before, and the version of the resource it was made on. */
 export interface Plan {
@@ -117,6 +130,8 @@ export interface Contract {
   readonly unknown: 'key' | 'probe' | 'manual'
   /** How long a confirmation stays open, at most; default five minutes (J11). */
   readonly confirmationMs: number
+  /** The members of the result that hold the items of a page and the cursor of the next page. */
+  readonly page: { readonly items: string; readonly next: string } | null
   /** What the model reads of a result, at most. */
   readonly maxResultBytes: number
   /** Calls of this tool at once in one process; more wait, and beyond a bounded queue they are refused (N4). */
@@ -135,6 +150,8 @@ export interface Contract {
   readonly errors: { readonly [code: string]: ErrorClass }
   /** The run succeeds with this reason when the call succeeds. */
   readonly ends: 'handed_over' | null
+  /** The name of the tool whose effects this one undoes (J7). */
+  readonly compensates: string | null
   /** An operator's dated leave for free shell, SQL or URL parameters (I4). */
   readonly waiver: Waiver | null
   readonly implementation: Implementation
@@ -145,6 +162,10 @@ export interface Implementation {
   /** Whether this actor may do this with this object; asked before the plan or the start, and again before the commit. */
   readonly authorize?: (input: JsonObject, cx: ToolContext) => boolean | Promise<boolean>
   readonly run?: (input: JsonObject, cx: ToolContext) => unknown
+  /** The cursor that continues right behind an item of a page. */
+  readonly after?: (item: Json) => unknown
+  /** Whether this call answers that effect. Without it each effect of the tool is meant. */
+  readonly which?: (input: JsonObject, done: AnsweredEffect) => boolean
   readonly plan?: (input: JsonObject, cx: ToolContext) => Plan | Promise<Plan>
   /** The version of the resource now; compared with the plan's before the effect starts (J12). */
   readonly resourceVersion?: (input: JsonObject, cx: ToolContext) => string | Promise<string>

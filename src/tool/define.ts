@@ -7,8 +7,10 @@
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
 import type { Arrived } from './later.ts'
-import type { BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
+import type { AnsweredEffect, BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
+import { compensationProblems } from './compensates.ts'
 import { exposedName } from './names.ts'
+import { pageProblems } from './page.ts'
 import { defined, definitionFault, type Problem, problem } from './problem.ts'
 import { lineProblems, ruleProblems } from './rules.ts'
 import type { ToolSpec } from './spec.ts'
@@ -48,6 +50,8 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     ...(output === null || output.ok ? [] : output.problems),
     ...taxonomy.problems,
     ...ruleProblems(name, version, spec, input.ok ? input.compiled.schema : {}),
+    ...compensationProblems(name, spec),
+    ...pageProblems(spec),
   ]
   if (problems.length > 0 || !input.ok || (output !== null && !output.ok))
     throw definitionFault(nameAtVersion, problems)
@@ -66,6 +70,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     timeoutMs: spec.timeoutMs ?? TOOL_DEFAULTS.timeoutMs,
     unknown: spec.unknown ?? (spec.probe ? ('probe' as const) : ('key' as const)),
     confirmationMs: spec.confirmationMs ?? TOOL_DEFAULTS.confirmationMs,
+    page: spec.page ? Object.freeze({ items: spec.page.items, next: spec.page.next }) : null,
     maxResultBytes: spec.maxResultBytes ?? TOOL_DEFAULTS.maxResultBytes,
     concurrency: spec.concurrency ?? TOOL_DEFAULTS.concurrency,
     maxRawBytes: spec.maxRawBytes ?? Math.max(TOOL_DEFAULTS.maxRawBytes, spec.maxResultBytes ?? 0),
@@ -77,6 +82,7 @@ function made<const S extends SchemaSource>(nameAtVersion: string, spec: ToolSpe
     params: Object.freeze({ ...spec.params }),
     errors: taxonomy.errors,
     ends: spec.ends ?? null,
+    compensates: spec.compensates ?? null,
     waiver: spec.waiver ? Object.freeze({ ...spec.waiver }) : null,
   }
   return Object.freeze({
@@ -103,6 +109,8 @@ function splitVersion(nameAtVersion: string): { name: string; version: number } 
 function implementationOf<S extends SchemaSource>({
   authorize,
   run,
+  which,
+  after,
   plan,
   resourceVersion,
   commit,
@@ -113,6 +121,8 @@ function implementationOf<S extends SchemaSource>({
   return Object.freeze({
     ...(authorize && { authorize: (input: JsonObject, cx: ToolContext) => authorize(typed(input), cx) }),
     ...(run && { run: (input: JsonObject, cx: ToolContext) => run(typed(input), cx) }),
+    ...(after && { after }),
+    ...(which && { which: (input: JsonObject, done: AnsweredEffect) => which(typed(input), done) }),
     ...(plan && { plan: (input: JsonObject, cx: ToolContext) => plan(typed(input), cx) }),
     ...(resourceVersion && {
       resourceVersion: (input: JsonObject, cx: ToolContext) => resourceVersion(typed(input), cx),

@@ -2,6 +2,7 @@
 import { hashJson } from '../kernel/canonical.ts'
 import { holds } from '../kernel/permission.ts'
 import type { Actor } from '../kernel/scope.ts'
+import { answeredProblems } from './compensates.ts'
 import type { Contract } from './contract.ts'
 import { lookAlikes } from './names.ts'
 import { definitionFault, type Problem, problem } from './problem.ts'
@@ -23,11 +24,15 @@ export interface RegistryOptions {
   readonly today?: string
 }
 
-/** Throws `invalid_definition` for names that collide or look alike and for waivers that are over. */
+/** Throws `invalid_definition` for names that collide or look alike and for waivers that are over, and for what compensates nothing. */
 export function registry(contracts: readonly Contract[], { today }: RegistryOptions = {}): Registry {
   const strangers = contracts.flatMap((c: unknown, i) => (isContract(c) ? [] : [stranger(i)]))
   if (strangers.length > 0) throw definitionFault('tools', strangers)
-  const problems = [...collisions(contracts), ...contracts.flatMap((c) => overdue(c, today))]
+  const problems = [
+    ...collisions(contracts),
+    ...contracts.flatMap((c) => overdue(c, today)),
+    ...answeredProblems(contracts),
+  ]
   if (problems.length > 0) throw definitionFault('tools', problems)
   const byExposed = new Map(contracts.map((c) => [c.exposedName, c]))
   const byName = new Map(contracts.map((c) => [c.name, c]))

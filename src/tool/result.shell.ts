@@ -8,6 +8,7 @@ import { type ArtifactRef, type Kept, refOf } from './artifact.ts'
 import type { Contract, ToolOutcome } from './contract.ts'
 import { keepValue, type KeepLimits, type KeepParts, type KeepPlace, type Taken, takeRaw } from './keep.shell.ts'
 import { checkedResult, envelope } from './outcome.ts'
+import { pagingOf } from './page.ts'
 import { rawOf } from './raw.ts'
 import type { Scrub } from './scrub.ts'
 import { bytesNamed, resultBytes, shortened, shortText, summarised } from './shorten.ts'
@@ -54,11 +55,12 @@ async function gather(contract: Contract, value: unknown, { keeper, scrub, signa
   const checked = checkedResult(contract, taken.value, scrub)
   if (!checked.ok) return checked
   const isLarge = keeper !== null && resultBytes(checked.value) > maxResultBytes
-  if (!isLarge) return { ok: true, ...shortened(checked.value, maxResultBytes), mended: checked.mended }
+  const paging = pagingOf(contract)
+  if (!isLarge) return { ok: true, ...shortened(checked.value, maxResultBytes, null, paging), mended: checked.mended }
   const kept = await keepValue(keeper.parts, keeper.place, checked.value, limits)
   keeper.kept.push(kept)
   const whole = { artifact: refOf(kept), summary: kept.summary }
-  return { ok: true, ...shortened(checked.value, maxResultBytes, whole), mended: checked.mended }
+  return { ok: true, ...shortened(checked.value, maxResultBytes, whole, paging), mended: checked.mended }
 }
 
 function shownKept({ kept, head }: Extract<Taken, { is: 'kept' }>, maxResultBytes: number) {

@@ -1,6 +1,6 @@
 /** What a call is given from outside, and how a tool comes by it: nothing that its contract does not declare. */
 import { Fault } from '../kernel/fault.ts'
-import type { Contract, ToolContext } from './contract.ts'
+import type { AnsweredEffect, Contract, ToolContext } from './contract.ts'
 import type { Keeper } from './result.shell.ts'
 import type { Folder } from './sandbox.ts'
 import { NO_SCRUB, type Scrub } from './scrub.ts'
@@ -14,6 +14,8 @@ export interface CallServices {
   readonly keeper: Keeper | null
   /** Null: there are no folders here. */
   readonly folder: (() => Promise<Folder>) | null
+  /** The effect that this call undoes (J7). */
+  readonly answers: AnsweredEffect | null
 }
 
 export const NO_SERVICES: CallServices = Object.freeze({
@@ -21,16 +23,18 @@ export const NO_SERVICES: CallServices = Object.freeze({
   scrub: NO_SCRUB,
   keeper: null,
   folder: null,
+  answers: null,
 })
 
 type Declared = Pick<Contract, 'name' | 'credentials' | 'folder'>
 
 export const contextWith = (
   contract: Declared,
-  facts: Omit<ToolContext, 'credential' | 'folder'>,
+  facts: Omit<ToolContext, 'credential' | 'folder' | 'answers'>,
   services: CallServices,
 ): ToolContext => ({
   ...facts,
+  answers: services.answers,
   credential(capability) {
     const value = contract.credentials.includes(capability) ? services.secrets.get(capability) : undefined
     if (value !== undefined) return value

@@ -14,11 +14,20 @@ export interface Whole {
   readonly summary: RowsSummary | null
 }
 
+/** Where a result that is a page has its items and the cursor of the next one. */
+export interface Paging {
+  readonly items: string
+  readonly next: string
+  /** The cursor that continues right behind this item, where the tool can tell. */
+  readonly after: ((item: Json) => unknown) | null
+}
+
 /** The value itself when it fits, else what fits of it under a mark. Never half a value and never half a character (I6). */
 export function shortened(
   value: Json,
   maxBytes: number,
   whole: Whole | null = null,
+  paging: Paging | null = null,
 ): { result: Json; bytes: number; truncated: boolean } {
   const bytes = resultBytes(value)
   if (bytes <= maxBytes) return { result: value, bytes, truncated: false }
@@ -26,7 +35,8 @@ export function shortened(
   if (whole?.summary) return { ...summarised(whole.summary, bytes, maxBytes, whole.artifact), bytes }
   const result = Array.isArray(value)
     ? shortArray(value as readonly Json[], bytes, maxBytes, whole)
-    : shortObject(value as JsonObject, bytes, maxBytes, whole)
+    : (paging && shortPage(value as JsonObject, bytes, maxBytes, { whole, paging })) ||
+      shortObject(value as JsonObject, bytes, maxBytes, whole)
   return { result, bytes, truncated: true }
 }
 
@@ -120,4 +130,46 @@ function shortObject(object: JsonObject, bytes: number, maxBytes: number, whole:
     }
   }
   return { ...mark, omitted, rest }
+}
+
+/**
+ * A page whose items do not all fit: whole items from its start, and a cursor only if it continues right behind the last
+ * of them. The page's own cursor would skip what is not shown. Null for a value that is no such page.
+ */
+function shortPage(
+  page: JsonObject,
+  bytes: number,
+  maxBytes: number,
+  { whole, paging }: { readonly whole: Whole | null; readonly paging: Paging },
+): Json | null {
+  const { [paging.items]: items, [paging.next]: _, ...others } = page
+  if (!Array.isArray(items)) return null
+  const all = items as readonly Json[]
+  const mark = markOf(bytes, whole)
+  const of = (shown: readonly Json[], rest: JsonObject): Json => {
+    const next = behind(paging, shown)
+    const said = { shown: shown.length, items: all.length, next, ...(next === null && { note: noteOf(whole) }) }
+    return { ...mark, page: said, rest: { ...rest, [paging.items]: shown, [paging.next]: next } }
+  }
+  // what stands beside the items is kept when it leaves them most of the room
+  const rest = resultBytes(of([], others)) <= maxBytes / 2 ? others : {}
+  const shown = [...fitting(all, maxBytes - resultBytes(of([], rest))).items]
+  while (shown.length > 0 && resultBytes(of(shown, rest)) > maxBytes) shown.pop()
+  const result = of(shown, rest)
+  return resultBytes(result) <= maxBytes ? result : shortObject(others, bytes, maxBytes, whole)
+}
+
+const noteOf = (whole: Whole | null): string =>
+  whole ? 'The other items are in the artifact. Ask for fewer at once.' : 'Ask for fewer items at once.'
+
+/** Nothing is behind no item: the same cursor again would never end. */
+function behind({ after }: Paging, shown: readonly Json[]): string | null {
+  const last = shown.at(-1)
+  if (!after || last === undefined) return null
+  try {
+    const cursor = after(last)
+    return typeof cursor === 'string' && cursor !== '' ? cursor : null
+  } catch {
+    return null
+  }
 }

@@ -1,6 +1,8 @@
 import type {
+  AnsweredEffect,
   BreakerLimits,
   EffectLevel,
+  Json,
   ParameterRole,
   Plan,
   ProbeOutcome,
@@ -35,6 +37,10 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly confirmationMs?: number
   /** What the model reads of a result; default 64 kB. */
   readonly maxResultBytes?: number
+  /** The result is a page: the members that hold its items and the cursor of the next one. */
+  readonly page?: { readonly items: string; readonly next: string }
+  /** The cursor that continues right behind this item: with it the model goes on where a page was cut. It looks nothing up. */
+  readonly after?: (item: Json) => string
   /** Calls at once in one process; default 16. */
   readonly concurrency?: number
   /** What is stored of a larger result; default 256 MB. */
@@ -50,6 +56,13 @@ export interface ToolSpec<S extends SchemaSource> {
   readonly breaker?: Partial<BreakerLimits>
   readonly errors?: Taxonomy
   readonly ends?: 'handed_over'
+  /** The name of the tool whose effects this one undoes: `'orders.charge'`, whatever its version was. */
+  readonly compensates?: string
+  /**
+   * Whether this call undoes that effect, which one of this conversation did. Exactly one must be meant; without it the
+   * only one is. It compares and looks nothing up.
+   */
+  readonly which?: (input: InputOf<S>, done: AnsweredEffect) => boolean
   /** Why a name that sounds irreversible is not. */
   readonly acknowledge?: string
   readonly waiver?: Waiver

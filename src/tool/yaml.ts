@@ -9,7 +9,7 @@ import type { SchemaSource } from './standard.ts'
 /** The code behind a YAML contract. `unknown` stands here, because only the implementation knows its provider. */
 export type YamlImplementation = Pick<
   ToolSpec<{ readonly [keyword: string]: unknown }>,
-  'authorize' | 'run' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'
+  'authorize' | 'run' | 'after' | 'which' | 'plan' | 'resourceVersion' | 'commit' | 'probe' | 'unknown'
 >
 
 export interface YamlParts {
@@ -27,12 +27,14 @@ const LINES = {
   hosts: 'hosts',
   confirmation_ms: 'confirmationMs',
   max_result_bytes: 'maxResultBytes',
+  page: 'page',
   max_raw_bytes: 'maxRawBytes',
   credentials: 'credentials',
   folder: 'folder',
   error_taxonomy: 'errors',
   params: 'params',
   ends: 'ends',
+  compensates: 'compensates',
   acknowledge: 'acknowledge',
   waiver: 'waiver',
   breaker: 'breaker',

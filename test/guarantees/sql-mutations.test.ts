@@ -27,13 +27,13 @@ function wallText(): string {
   return [...down, ...blocks].join('\n')
 }
 
+const HEADS = ['create function', 'create or replace function']
+
 /** The text of a function; `create or replace` keeps its owner and its grants. */
 function textOf(name: string): string {
   if (name === 'wall') return wallText()
-  // a later migration may have written it anew
-  const from = Math.max(
-    ...['create', 'create or replace'].map((verb) => SQL.lastIndexOf(`${verb} function plimsoll.${name}(`)),
-  )
+  // a later migration may have replaced it
+  const from = Math.max(...HEADS.map((head) => SQL.lastIndexOf(`${head} plimsoll.${name}(`)))
   const to = SQL.indexOf('end $f$;', from)
   if (from < 0 || to < 0) throw new Error(`no function ${name}`)
   return SQL.slice(from, to + 'end $f$;'.length).replace(/^create function/, 'create or replace function')

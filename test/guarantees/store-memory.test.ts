@@ -1,6 +1,8 @@
 /** The store in memory answers every probe as the databases do: what a simulation finds on it is worth no more than that. */
 import { describe, expect, it } from 'vitest'
 import { type AllGuards, GUARDS, memoryVerbs } from '../../src/testing/memory/store.ts'
+import { ANSWER } from '../setup/answer-guards.ts'
+import { ALONE, ATTEND, RESTING } from '../setup/attention-guards.ts'
 import { DECIDE, START_CONSENT, START_LEASE } from '../setup/effect-guards.ts'
 import { openMemory } from '../setup/engines.ts'
 import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from '../setup/guards.ts'
@@ -38,6 +40,10 @@ describe('the store in memory', () => {
     probe.run(store),
   )
 
+  it.each(ANSWER)('J7 answers each compensation alike: $name', (probe) => probe.run(store))
+
+  it.each([...ATTEND, ...ALONE, ...RESTING])('K2 knows who is alone alike: $name', (probe) => probe.run(store))
+
   it.each(DECIDE)('J1 J2 answers each wrong decision alike: $name', (probe) => probe.run(store))
 
   it.each([...CLAIM, ...REAP, ...DRIVEN])('L2 L4 keeps the queue alike: $name', (probe) => probe.run(store))
@@ -67,6 +73,7 @@ describe('the store in memory', () => {
 type Verb = keyof AllGuards
 const PROBES: Readonly<Partial<Record<Verb, readonly Guard[]>>> = {
   step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET],
+  answer: ANSWER,
   start: [...START_LEASE, ...START_CONSENT],
   decide: DECIDE,
   cancel: CANCEL,

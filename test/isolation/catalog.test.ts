@@ -42,7 +42,7 @@ const APP_WRITES = [
 
 /** Lease columns: what the functions that cross tenants can read of a run. */
 const CLAIM_READS =
-  'agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id'
+  'agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, parks_alone, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id'
 
 const RIGHTS = `
   select c.relname || ' ' || lower(p.privilege_type) as right from pg_class c, aclexplode(c.relacl) p

@@ -30,7 +30,7 @@ export interface TestStore {
   /** Another process on the same store; the same one where only one is possible. */
   another(connections?: number): Promise<Db>
   /** A transaction of the program that stays open until it is released. PostgreSQL only. */
-  hold(text: string): Promise<{ readonly rows: readonly Row[]; release(): Promise<void> }>
+  hold(text: string): Promise<{ readonly rows: readonly Row[]; release(): Promise<void>; commit(): Promise<void> }>
   /** The tables of the store in memory, which knows no SQL. */
   readonly memory?: MemoryStore
   /** The URL of the program's login role; empty on the embedded engine. */
@@ -171,7 +171,14 @@ async function postgresStore(): Promise<TestStore> {
       const client = new pg.Client({ connectionString: url })
       await client.connect()
       await client.query('begin')
-      return { rows: (await client.query<Row>(text)).rows, release: () => client.end() }
+      return {
+        rows: (await client.query<Row>(text)).rows,
+        release: () => client.end(),
+        async commit() {
+          await client.query('commit')
+          await client.end()
+        },
+      }
     },
     async another(connections) {
       const db = await openPostgres({ url, ...(connections ? { connections } : {}) })

@@ -9,7 +9,9 @@ import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, 
 import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
 import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
 import { SWEEP } from './retention-guards.ts'
-import { ABANDON, ATTEND } from './attention-guards.ts'
+import { ABANDON, ALONE, ATTEND, RESTING } from './attention-guards.ts'
+import { answerMutations } from './answer-mutations.ts'
+import { ANSWER, ANSWER_LOCKS } from './answer-guards.ts'
 import { TELL, WAIT } from './signal-guards.ts'
 import { WALL } from './wall-guards.ts'
 
@@ -25,19 +27,19 @@ export interface Mutation {
 
 /** The probes of each function. */
 export const PROBES = {
-  step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL, ...WAIT],
+  step: [...COMMIT_STATE, ...COMMIT_LEASE, ...COMMIT_BUDGET, ...COMMIT_WALL, ...WAIT, ...ANSWER, ...ANSWER_LOCKS],
   tell: TELL,
   attend: ATTEND,
   abandon: ABANDON,
   start: [...START_LEASE, ...START_CONSENT],
   decide: DECIDE,
   cancel: CANCEL,
-  submit: SUBMIT,
+  submit: [...SUBMIT, ...RESTING],
   claim: [...CLAIM, ...LOCKS],
   reap: REAP,
   close_session: CLOSE,
   open_session: OPEN,
-  driven: DRIVEN,
+  driven: [...DRIVEN, ...ALONE],
   outbox_take: OUTBOX_CLAIM,
   outbox_look: OUTBOX_LOOK,
   sweep: SWEEP,
@@ -73,6 +75,7 @@ const listOfRows = `wall := set_config('app.batch', (select '|' || string_agg(co
   from jsonb_array_elements(p) x), true);`
 
 export const MUTATIONS: readonly Mutation[] = [
+  ...answerMutations({ step, submit, attend, abandon, driven }),
   attend(
     'forgets who follows longer',
     "greatest(r.followed_until, now() + p_ms * interval '1 millisecond')",

@@ -160,6 +160,7 @@ export const DRIVEN: readonly Guard[] = [
     const told = (key: typeof plain, epoch: number, canceled: boolean) => ({
       lease: { tenant: key.tenant, environment: 'production', run: key.run, worker, epoch },
       canceled,
+      alone: false,
     })
     const rows = await drivenRuns(store.db, worker as WorkerId)
     expect(rows).toHaveLength(2)

@@ -1,5 +1,6 @@
 /** A worker process whose model says one piece for each message it gets from its parent. */
 import { openPostgres } from '../../src/db/postgres.ts'
+import { Fault } from '../../src/kernel/fault.ts'
 import { agent } from '../../src/run/agent.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import type { Model } from '../../src/model/port.ts'
@@ -19,7 +20,11 @@ async function next(signal: AbortSignal): Promise<Order> {
     if (order) return order
     await new Promise<void>((resolve, reject) => {
       arrived = resolve
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+      const leave = (): void => {
+        if (Fault.is(signal.reason)) process.send?.(`left: ${signal.reason.code}`)
+        reject(signal.reason as Error)
+      }
+      signal.addEventListener('abort', leave, { once: true })
     })
   }
 }
@@ -44,7 +49,8 @@ const model: Model = {
 
 const db = await openPostgres({ url: process.env['WORKER_DB'] ?? '', connections: 4 })
 const budget = { steps: 8, toolCalls: 8, tokens: 50_000, costCents: 500, seconds: 120 }
-const runtime = createRuntime({ db, agents: [agent('told', { model, budget })] })
+const onDisconnect = process.env['WORKER_ON_DISCONNECT'] === 'cancel_tools' ? 'cancel_tools' : null
+const runtime = createRuntime({ db, agents: [agent('told', { model, budget, ...(onDisconnect && { onDisconnect }) })] })
 const worker = await runtime.work({ pollMs: 50 })
 process.send?.('ready')
 process.on('disconnect', () => {

@@ -31,6 +31,8 @@ export interface Submitting {
   readonly hash: string
   readonly tokens: number
   readonly replaced: readonly string[]
+  /** Runs that rest because nobody was there (K2). */
+  readonly resting?: readonly string[]
   readonly event: string
   readonly response: string | null
   readonly status: number | null
@@ -151,6 +153,12 @@ function begin(tables: Tables, { session, t, known, replace }: Beginning): void 
     if (!r || r.environment !== t.environment || !named(known, r, r.id) || !passes(replace, r, t)) continue
     const due_at = r.status === 'running' ? r.due_at : now
     tables.run.change(r, { cancel_cause: r.cancel_cause ?? 'superseded', version: r.version + 1, due_at })
+  }
+  for (const id of [...(t.resting ?? [])].sort()) {
+    const r = tables.run.get(`${t.tenant}/${id}`)
+    if (!r || r.environment !== t.environment || !named(known, r, r.id)) continue
+    if (r.session_id === t.session && r.wait_reason === 'follower')
+      tables.run.change(r, { followed_until: null, due_at: now, version: r.version + 1 })
   }
   const ofTenant = { tenant_id: t.tenant, environment: t.environment }
   const owner = { session_id: t.session, user_id: t.user_id, subject_id: t.subject }

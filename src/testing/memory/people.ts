@@ -68,10 +68,14 @@ export function addPeople(verbs: Verbs, guards: PeopleGuards): void {
     )
     return [{ found }]
   })
-  on(verbs, attend, (tables, { tenant, environment, run, ms }) => {
+  on(verbs, attend, (tables, { tenant, environment, run, ms, parks }) => {
     const r = tables.run.get(`${tenant}/${run}`)
     if (r?.environment !== environment || !isActive(r.status)) return [{ followed: 0 }]
-    tables.run.change(r, { followed_until: Math.max(r.followed_until ?? 0, tables.now() + ms) })
+    tables.run.change(r, {
+      followed_until: Math.max(r.followed_until ?? 0, tables.now() + ms),
+      parks_alone: parks,
+      ...(r.wait_reason === 'follower' && { due_at: tables.now() }),
+    })
     return [{ followed: 1 }]
   })
   on(verbs, decide, (tables, { decisions, keys }) => {

@@ -44,10 +44,13 @@ export const REAP: Guards<readonly [RunRow, Tables]> = {
 /** A worker that lives may hang with a run (L8). */
 const hangs = (q: RunRow, now: number): boolean => (q.progress_at ?? Number.POSITIVE_INFINITY) + q.progress_ms <= now
 
+const isAlone = (q: RunRow, now: number): boolean => q.followed_until !== null && q.followed_until < now
+
 /** The conditions under which a run ends because nobody follows it any more. */
 export const ABANDON: Guards<readonly [RunRow, number]> = {
   followed: (q) => q.followed_until !== null,
   alone: (q, now) => (q.followed_until ?? now) < now,
+  ends: (q) => !q.parks_alone,
   active: (q) => isActive(q.status),
   first: (q) => q.cancel_cause === null,
 }
@@ -113,6 +116,7 @@ export function addQueue(verbs: Verbs, guards: QueueGuards): void {
         run: r.id,
         epoch: r.epoch,
         canceled: r.cancel_cause !== null,
+        alone: r.parks_alone && isAlone(r, tables.now()),
       })),
   )
   on(verbs, enlist, (tables, { worker, host, pid, leaseMs }) => {

@@ -53,6 +53,7 @@ export interface RunRow extends Owner {
   progress_at: number | null
   progress_ms: number
   followed_until: number | null
+  parks_alone: boolean
   deadline_at: number
   max_steps: number
   max_tool_calls: number
@@ -120,6 +121,7 @@ export interface EffectRow extends OfSession {
   result_hash: string | null
   attempt: number
   again: boolean
+  compensates: string | null
   wait_signal: string | null
   wait_until: number | null
   waits: number
@@ -292,6 +294,7 @@ export const DEFAULTS: { readonly [T in TableName]: Partial<Rows[T]> } = {
     attempts: 0,
     progress_at: null,
     followed_until: null,
+    parks_alone: false,
     used_tool_calls: 0,
     used_tokens: 0,
     used_cost: 0,
@@ -314,6 +317,7 @@ export const DEFAULTS: { readonly [T in TableName]: Partial<Rows[T]> } = {
     result_hash: null,
     attempt: 0,
     again: false,
+    compensates: null,
     wait_signal: null,
     wait_until: null,
     waits: 0,

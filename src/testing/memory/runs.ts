@@ -55,10 +55,20 @@ export function addRuns(verbs: Verbs): void {
         argumentsHash: e.arguments_hash,
         resultHash: e.result_hash,
         attempt: e.attempt,
+        compensates: e.compensates,
+        compensation: compensationOf(tables, e),
         startedAt: floor(e.started_at),
         settledAt: floor(e.settled_at),
       })),
   )
+}
+
+/** What undoes the effect, or may. */
+function compensationOf(tables: Tables, e: EffectRow) {
+  for (const o of tables.effect.all())
+    if (o.tenant_id === e.tenant_id && o.compensates === e.idempotency_key && o.outcome !== 'error')
+      return { run_id: o.run_id, idempotency_key: o.idempotency_key, status: o.status, outcome: o.outcome }
+  return null
 }
 
 const floor = (at: number | null): number | null => (at === null ? null : Math.floor(at))
@@ -73,6 +83,7 @@ function snapshotOf(tables: Tables, r: RunRow): unknown {
   return {
     run: { ...r, permissions: [...r.permissions] },
     deadline_ms: Math.floor(r.deadline_at - now),
+    alone: r.parks_alone && r.followed_until !== null && r.followed_until < now,
     messages: transcriptOf(tables, r).map(messageOf),
     effects: inOrder(tables.effect.of(key)).map((e) => effectOf(tables, e, r.step, now)),
     confirmations: tables.confirmation
@@ -139,6 +150,7 @@ const effectOf = (tables: Tables, e: EffectRow, step: number, now: number) => ({
   resultHash: e.result_hash,
   attempt: e.attempt,
   again: e.again,
+  compensates: e.compensates,
   startedMs: e.started_at === null ? null : Math.floor(now - e.started_at),
   wait: e.status === 'waiting' ? waitOf(tables, e, now) : null,
   arguments: e.step === step ? e.arguments : null,

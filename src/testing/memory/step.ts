@@ -1,5 +1,6 @@
 /** COMMIT A, COMMIT B, parking and ending, as `plimsoll.step` does them. */
 import { step } from '../../run/run.sql.ts'
+import { type ANSWER, mayAnswer } from './answers.ts'
 import type { ConfirmationRow, EffectRow, EventRow, MessageRow, RunRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 import { batchOf, type Evidence, evidence, type Guards, named, on, passes, type Verbs } from './verb.ts'
@@ -63,7 +64,11 @@ export interface Transition {
     | 'fingerprint'
     | 'status'
   > &
-    Outcome & { readonly key: string })[]
+    Outcome & {
+      readonly key: string
+      readonly compensates?: string | null
+      readonly compensated_tool?: string
+    })[]
   readonly settled: readonly ({ readonly position: number; readonly status: string } & Outcome)[]
   readonly waiting?: readonly { readonly position: number; readonly signal: string | null; readonly ms: number }[]
   /** Signals that end the sleep of the run at once, when they are there already. */
@@ -125,13 +130,18 @@ export const STEP: Guards<readonly [RunRow, Transition, string]> = {
     x.used_cost + t.spent_cost + x.reserved_cost - t.released_cost + t.reserved_cost <= x.max_cost,
 }
 
-export function addStep(verbs: Verbs, guards: typeof STEP): void {
+export interface StepGuards {
+  readonly step: typeof STEP
+  readonly answer: typeof ANSWER
+}
+
+export function addStep(verbs: Verbs, guards: StepGuards): void {
   on(verbs, step, (tables, { transitions, keys, worker }) => {
     const known = evidence(keys)
     return batchOf<Transition>(transitions, (t) => `${t.tenant} ${t.run}`).flatMap(({ row: t, n }) => {
       const x = tables.run.get(`${t.tenant}/${t.run}`)
       if (!x || x.environment !== t.environment || !named(known, x, x.id)) return []
-      if (!passes(guards, x, t, worker)) return []
+      if (!mayAnswer(tables, known, x, t, guards.answer) || !passes(guards.step, x, t, worker)) return []
       move(tables, x, t)
       record(tables, x, t)
       wait(tables, known, x, t)
@@ -182,12 +192,13 @@ function record(tables: Tables, x: RunRow, t: Transition): void {
   const ofSession = { ...ofRun, session_id: x.session_id, user_id: x.user_id, subject_id: x.subject_id }
   for (const { hash, ...m } of t.messages)
     tables.message.insert(tables.rowOf('message', { ...ofSession, ...m, content_hash: hash }))
-  for (const { key, ...e } of t.effects)
+  for (const { key, compensated_tool: _, compensates = null, ...e } of t.effects)
     tables.effect.insert(
       tables.rowOf('effect', {
         ...ofSession,
         ...e,
         idempotency_key: key,
+        compensates,
         settled_at: e.status === 'settled' ? now : null,
       }),
     )

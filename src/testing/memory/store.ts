@@ -6,6 +6,7 @@
  * store's answers, not SQL, locks or row-level security.
  */
 import type { Db, Statement } from '../../db/port.ts'
+import { addAnswers, ANSWER } from './answers.ts'
 import { addConversations, CLOSE, REPLACE, SUBMIT } from './conversations.ts'
 import { addEffects, START } from './effects.ts'
 import { addPeople, CANCEL, DECIDE } from './people.ts'
@@ -23,6 +24,7 @@ import type { Verbs, Walls } from './verb.ts'
 /** Every guard of every statement, by name. */
 export const GUARDS = {
   step: STEP,
+  answer: ANSWER,
   start: START,
   decide: DECIDE,
   cancel: CANCEL,
@@ -45,7 +47,8 @@ export type AllGuards = typeof GUARDS
 /** The statements with their guards. */
 export function memoryVerbs(guards: AllGuards = GUARDS): Verbs {
   const verbs: Verbs = new Map()
-  addStep(verbs, guards.step)
+  addStep(verbs, guards)
+  addAnswers(verbs)
   addEffects(verbs, guards.start)
   addPeople(verbs, guards)
   addConversations(verbs, guards)
