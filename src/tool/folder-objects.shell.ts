@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Fault } from '../kernel/fault.ts'
-import { isObjectKey, type ObjectStore, type StoredObject } from './objects.ts'
+import { type ByteRange, isObjectKey, type ObjectStore, type StoredObject } from './objects.ts'
 
 /** Its owner alone: what tools return is nobody else's. */
 const FOLDER_MODE = 0o700
@@ -34,14 +34,9 @@ export function folderObjects(root: string): ObjectStore {
       await flushFolder(folder)
     },
     async get(key, range) {
-      const file = await opened(pathOf(key))
-      if (!file) return null
-      if (range && range.to <= range.from) {
-        await file.close()
-        return none()
-      }
-      const part = range ? { start: range.from, end: range.to - 1 } : {}
-      return file.createReadStream({ ...part, highWaterMark: READ_BYTES }) as AsyncIterable<Uint8Array>
+      const path = pathOf(key)
+      const isThere = await stat(path).catch(absent)
+      return isThere ? read(path, range) : null
     },
     async delete(key) {
       await rm(pathOf(key), { force: true })
@@ -50,7 +45,13 @@ export function folderObjects(root: string): ObjectStore {
   }
 }
 
-async function* none(): AsyncGenerator<Uint8Array> {}
+/** Opened by who reads, so that who does not read leaves nothing open. A link is refused: files are written here. */
+async function* read(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {
+  if (range && range.to <= range.from) return
+  const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+  const part = range ? { start: range.from, end: range.to - 1 } : {}
+  yield* file.createReadStream({ ...part, highWaterMark: READ_BYTES }) as AsyncIterable<Uint8Array>
+}
 
 async function write(file: FileHandle, source: AsyncIterable<Uint8Array>): Promise<void> {
   try {
@@ -68,24 +69,16 @@ async function flushFolder(folder: string): Promise<void> {
   await handle.datasync().finally(() => handle.close())
 }
 
-/** Null without such a file. A link is none: this folder holds files that were written here. */
-async function opened(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
+function absent(error: unknown): null {
+  if (isMissing(error)) return null
+  throw error
 }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 async function* everything(root: string, below: string): AsyncGenerator<StoredObject> {
-  const entries = await readdir(join(root, below), { withFileTypes: true }).catch((error: unknown) => {
-    if (isMissing(error)) return []
-    throw error
-  })
-  for (const entry of entries) {
+  const entries = await readdir(join(root, below), { withFileTypes: true }).catch(absent)
+  for (const entry of entries ?? []) {
     const key = below === '' ? entry.name : `${below}/${entry.name}`
     if (entry.isDirectory()) yield* everything(root, key)
     else if (entry.isFile() && isObjectKey(key)) {
