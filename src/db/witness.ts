@@ -19,6 +19,9 @@ export interface Change {
   readonly own: boolean
   /** What was left of the lease of the worker that had the run before, in milliseconds; null when it is not listed any more. */
   readonly leaseLeft: number | null
+  /** The process that has the run now, and when it enlisted for the first time; null when nobody has it. */
+  readonly pid: number | null
+  readonly since: number | null
   /** Milliseconds since the epoch. */
   readonly at: number
 }
@@ -70,6 +73,8 @@ export interface Witness {
   refuse(run: string, nth: number, sqlstate: '40001' | '40P01'): Promise<void>
   /** The processes of ours that hold runs, by what the workers say of themselves. */
   heldBy(pid: number): Promise<number>
+  /** The server's clock, in milliseconds since the epoch. */
+  now(): Promise<number>
   /** Whether a worker of this process has a lease that lives. */
   hasLease(pid: number): Promise<boolean>
   /** Lets claims of idempotency keys whose request has died be taken over now and not in half a minute. */
@@ -81,14 +86,16 @@ const INSTALL = `
 create schema if not exists crash;
 create table if not exists crash.change (
   n int8 generated always as identity, run text not null, version int8, before int8, epoch int8, worker text, was text,
-  status text, own boolean, lease_left float8, at timestamptz not null default clock_timestamp());
+  status text, own boolean, lease_left float8, pid int, since timestamptz, at timestamptz not null default clock_timestamp());
 create index if not exists change_run on crash.change (run);
 create table if not exists crash.refusal (run text primary key, nth int not null, sqlstate text not null, seen text not null);
 create or replace function crash.note() returns trigger language plpgsql security definer as $f$
 begin
-  insert into crash.change (run, version, before, epoch, worker, was, status, own, lease_left)
+  insert into crash.change (run, version, before, epoch, worker, was, status, own, lease_left, pid, since)
   select new.id, new.version, old.version, new.epoch, new.worker_id, old.status, new.status, new.commits > old.commits,
-    (select extract(epoch from w.lease_until - clock_timestamp()) * 1000 from plimsoll.worker w where w.id = old.worker_id);
+    (select extract(epoch from w.lease_until - clock_timestamp()) * 1000 from plimsoll.worker w where w.id = old.worker_id),
+    (select w.pid from plimsoll.worker w where w.id = new.worker_id),
+    (select min(o.started_at) from plimsoll.worker w join plimsoll.worker o using (host, pid) where w.id = new.worker_id);
   return null;
 end $f$;
 -- a sequence counts also what is rolled back
@@ -114,7 +121,8 @@ const EVIDENCE = `select jsonb_build_object(
     'maxTokens', max_tokens, 'usedCost', used_cost, 'heldCost', reserved_cost, 'maxCost', max_cost)
     from plimsoll.run where id = $1),
   'changes', (select coalesce(jsonb_agg(jsonb_build_object('version', version, 'before', before, 'epoch', epoch, 'worker', worker,
-    'was', was, 'status', status, 'own', own, 'leaseLeft', lease_left, 'at', ${MS('at')}) order by n), '[]')
+    'was', was, 'status', status, 'own', own, 'leaseLeft', lease_left, 'pid', pid, 'since', ${MS('since')},
+    'at', ${MS('at')}) order by n), '[]')
     from crash.change where run = $1),
   'events', (select coalesce(jsonb_agg(jsonb_build_object('seq', seq, 'type', type, 'at', ${MS('created_at')},
     'text', encode(body, 'escape')) order by seq), '[]') from plimsoll.event where run_id = $1),
@@ -169,6 +177,10 @@ export async function openWitness(url: string): Promise<Witness> {
         [pid],
       )
       return Number(row?.['n'])
+    },
+    async now() {
+      const [row] = await ask(`select ${MS('clock_timestamp()')} as at`)
+      return Number(row?.['at'])
     },
     async hasLease(pid) {
       return (await ask('select from plimsoll.worker where pid = $1 and lease_until > now()', [pid])).length > 0

@@ -70,7 +70,7 @@ async function strike(
   const scene = await sceneOf(ground, runtime, { verb, resource, mode: spec.mode, agent: spec.name })
   const program = ground.program === undefined ? {} : { program: ground.program }
   const victim = spawnCrashWorker(
-    { db: ground.url, agents: [spec], ...TIMES, secret, ...program },
+    { db: ground.url, agents: [spec], ...TIMES, secret, works: false, ...program },
     `${point}:1:${action}`,
   )
   const other = await createHttpServer(runtime, { secret })

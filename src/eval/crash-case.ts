@@ -2,6 +2,7 @@
  * One crash case: a run, the processes that fail while they drive it, and who finishes it. The log of the provider is
  * the judge of what happened, and the witness in the database of how; see crash-judge.ts.
  */
+import { Agent, get } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../cli/output.ts'
 import type { Db } from '../db/port.ts'
@@ -80,6 +81,8 @@ interface PoliteEnd {
   readonly hasLease: boolean
   /** Losses that were counted before it was asked. */
   readonly attemptsBefore: number
+  /** What `/readyz` said: before, and afterwards on a connection that was open and on a new one; null without an answer. */
+  readonly ready: readonly (number | null)[]
   readonly evidence: Evidence
 }
 
@@ -90,6 +93,8 @@ export interface CrashResult extends RunResult {
   readonly kills: readonly string[]
   readonly companion: RunResult | null
   readonly politeEnd: PoliteEnd | null
+  /** When the one who finished came, on the server's clock, in milliseconds; null when it had been there all the time. */
+  readonly finisherSince: number | null
   /** Everything that the processes and the one who finished have logged. */
   readonly said: string
   readonly session: SessionId
@@ -143,6 +148,7 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
   if (wanted.victims.length === 0) struck.open()
   const survivor = wanted.beside ? await survive(ground, spec, working, struck.opened) : null
   let later: Worker | null = null
+  let finisherSince: number | null = null
   let politeEnd: PoliteEnd | null = null
   try {
     for (const [at, faults] of wanted.victims.entries()) {
@@ -159,7 +165,10 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
         kills.push(...(await killsOf(witness, victim)))
       }
     }
-    if (survivor === null && failsForGood(wanted)) later = await survive(ground, spec, working, struck.opened)
+    if (survivor === null && failsForGood(wanted)) {
+      finisherSince = await witness.now()
+      later = await survive(ground, spec, working, struck.opened)
+    }
     const last = await until(watched, rests)
     if (last !== null && rests(last)) await letZombiesEnd(victims)
     const look = { ground, runtime }
@@ -170,6 +179,7 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
       kills,
       companion: other,
       politeEnd,
+      finisherSince,
       said: said + victims.map((v) => v.said()).join(''),
       session,
       sessionVersion,
@@ -211,9 +221,11 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
 const timesOf = ({ held }: CrashCase) => (held === undefined || held === 'cancel_kill' ? TIMES : CALM_TIMES)
 
 function workerSpec(ground: CrashGround, wanted: CrashCase, spec: CrashAgentSpec) {
-  const { deadly, clock } = wanted
+  const { deadly, clock, held } = wanted
   return {
     db: ground.url,
+    // as `plimsoll start` does, so that its readiness can be asked for
+    ...(held === 'term' ? { secret: SECRET } : {}),
     agents: [deadly === undefined ? spec : { ...spec, deadly }],
     ...timesOf(wanted),
     ...(clock === undefined ? {} : { clock }),
@@ -247,12 +259,29 @@ async function whileHeld(
   }
   const { witness } = ground
   const attemptsBefore = (await witness.evidence(run)).run.attempts
+  const url = await victim.ready
+  const open = new Agent({ keepAlive: true })
+  const before = await readiness(url, open)
   victim.signal('SIGTERM')
   await victim.stopping
+  // it is still held at its place: its work is not done
+  const ready = [before, await readiness(url, open), await readiness(url, false)]
   victim.go()
   const { code } = await victim.gone
-  return { code, attemptsBefore, hasLease: await witness.hasLease(victim.pid), evidence: await witness.evidence(run) }
+  open.destroy()
+  const hasLease = await witness.hasLease(victim.pid)
+  return { code, attemptsBefore, ready, hasLease, evidence: await witness.evidence(run) }
 }
+
+/** The status of `/readyz`, over a connection of `agent` or a new one; null when nobody answers. */
+const readiness = (url: string | null, agent: Agent | false): Promise<number | null> =>
+  new Promise((resolve) => {
+    get(`${url}/readyz`, { agent }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode ?? null))
+    }).once('error', () => resolve(null))
+  })
+
+const SECRET = 'signs the tokens of the crash runs, and nothing else'
 
 /** A process that was stopped goes on, writes what it still wants to write, and ends politely; it may stop on its way there. */
 async function letZombiesEnd(victims: readonly CrashWorker[]): Promise<void> {

@@ -127,20 +127,31 @@ function endedPolitely({ politeEnd, met }: CrashResult): boolean {
   const isIdle = met.at(-1)?.at(-1) !== 'claim.before' || !claimed
   const isFree = !politeEnd.hasLease && run.status !== 'running'
   // progress may have set the count back
-  return politeEnd.code === 0 && isFree && run.attempts <= politeEnd.attemptsBefore && isIdle
+  return politeEnd.code === 0 && isFree && run.attempts <= politeEnd.attemptsBefore && isIdle && leftFirst(politeEnd)
 }
 
-/**
- * How long runs of the dead lay, in milliseconds of the database's clock: from the last renewal of a lease that ran out
- * to the claim by another.
- */
-export function takeovers({ evidence, companion }: CrashResult): readonly number[] {
+/** Whoever asks whether to send callers hears no before the work is done, on connections old and new. */
+const leftFirst = ({ ready }: NonNullable<CrashResult['politeEnd']>): boolean => ready.join() === '200,503,503'
+
+export interface Takeover {
+  /** Milliseconds of the database's clock from `from` to the claim by another. */
+  readonly ms: number
+  /** `death`: the last renewal of the lease that ran out, before which nobody died; `start`: the successor came later. */
+  readonly from: 'death' | 'start'
+}
+
+/** How long runs of the dead lay. The start of a process that comes after the death is not counted to the others. */
+export function takeovers({ evidence, companion, finisherSince }: CrashResult): readonly Takeover[] {
   const all = [evidence, ...(companion ? [companion.evidence] : [])]
   return all.flatMap(({ changes }) =>
-    changes.flatMap((c, i) => {
+    changes.flatMap((c, i): readonly Takeover[] => {
       const next = changes[i + 1]
       if (!isReaped(c) || c.leaseLeft === null || next?.status !== 'running') return []
-      return [Math.round(next.at - (c.at + c.leaseLeft - TIMES.leaseMs))]
+      const renewed = c.at + c.leaseLeft - TIMES.leaseMs
+      // the one who finishes is of this process, and may have been there all the time
+      const came = next.pid === process.pid ? finisherSince : next.since
+      const isLater = came !== null && came > renewed
+      return [{ ms: Math.round(next.at - (isLater ? came : renewed)), from: isLater ? 'start' : 'death' }]
     }),
   )
 }

@@ -64,7 +64,7 @@ export async function crash(argv: readonly string[], print: (line: string) => vo
       points: { type: 'string', default: 'once' },
       db: { type: 'string' },
       json: { type: 'boolean', default: false },
-      lanes: { type: 'string', default: '5' },
+      lanes: { type: 'string', default: '2' },
     },
   })
   const wanted = wantedOf(values.points)
@@ -98,8 +98,8 @@ async function crashOn(
   { lanes, json, print }: How,
 ): Promise<number> {
   const started = performance.now()
-  const sources = await ofSuite<{ compiled(): { home: string; remove(): void } }>('compiled.ts')
-  const js = sources?.compiled() ?? null
+  const suite = await ofSuite<{ bundled(source: string): { program: string; remove(): void } }>('bundled.ts')
+  const js = suite?.bundled('src/eval/crash-worker.ts') ?? null
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-crash-'))
   const outcomes: Outcome[] = []
   const note = (outcome: Outcome): void => {
@@ -107,7 +107,7 @@ async function crashOn(
     if (outcome.trouble !== null) print(outcome.trouble)
     if (outcomes.length % 50 === 0) print(`${outcomes.length} cases`)
   }
-  const program = js ? { program: join(js.home, 'src/eval/crash-worker.js') } : {}
+  const program = js ? { program: js.program } : {}
   try {
     const ground = await openCrashGround(given.url, folder, program)
     try {

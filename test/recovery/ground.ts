@@ -6,7 +6,7 @@ import { inject } from 'vitest'
 import { type CrashCase, type CrashGround, type CrashResult, runCrashCase } from '../../src/eval/crash-case.ts'
 import { openWitness } from '../../src/db/witness.ts'
 import { startEffectProvider } from '../../src/testing/effect-provider.ts'
-import { compiled } from '../setup/compiled.ts'
+import { bundled } from '../setup/bundled.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
 
 export interface Ground extends CrashGround {
@@ -14,10 +14,10 @@ export interface Ground extends CrashGround {
   close(): Promise<void>
 }
 
-/** `processes`: workers of their own will be started, which is quicker from plain JavaScript. */
+/** `processes`: workers of their own will be started, which are quicker from one file. */
 export async function openGround({ processes = false } = {}): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-recovery-'))
-  const sources = processes ? compiled() : null
+  const sources = processes ? bundled('src/eval/crash-worker.ts') : null
   const [store, provider] = await Promise.all([
     openStore('postgres'),
     startEffectProvider({ log: join(folder, 'effects.jsonl') }),
@@ -31,7 +31,7 @@ export async function openGround({ processes = false } = {}): Promise<Ground> {
     db: store.db,
     url: store.url,
     provider,
-    ...(sources ? { program: join(sources.home, 'src/eval/crash-worker.js') } : {}),
+    ...(sources ? { program: sources.program } : {}),
     patienceMs: 40_000,
     async close() {
       await witness.close()
