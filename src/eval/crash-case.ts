@@ -2,11 +2,9 @@
  * One crash case: a run, the processes that fail while they drive it, and who finishes it. The log of the provider is
  * the judge of what happened, and the witness in the database of how; see crash-judge.ts.
  */
-import { Agent, get } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../cli/output.ts'
 import type { Db } from '../db/port.ts'
-import { Fault } from '../kernel/fault.ts'
 import type { FaultHook, FaultPoint } from '../kernel/faultpoint.ts'
 import type { RunId, SessionId } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
@@ -16,6 +14,7 @@ import type { Worker, WorkerOptions } from '../run/worker.shell.ts'
 import { createRuntime, type Runtime } from '../runtime.ts'
 import type { EffectProvider, ProviderMode, Trouble } from '../testing/effect-provider.ts'
 import { crashAgent, type CrashAgentSpec } from './crash-agent.ts'
+import { type Held, type PoliteEnd, SECRET, whileHeld } from './crash-held.ts'
 import { type CrashWorker, spawnCrashWorker, type WrongClock } from './crash-process.ts'
 import type { Evidence, Witness } from '../db/witness.ts'
 
@@ -26,9 +25,6 @@ const CALM_TIMES = { heartbeatMs: 1_000, leaseMs: 4_000, pollMs: 100 } as const
 
 /** Stands in every argument, result and error of a case, and nowhere else. */
 export const CANARY = 'canary7f3a'
-
-/** What is done while the last process that fails is held at its place. */
-export type Held = 'restart' | 'term' | 'cancel' | 'cancel_kill'
 
 export interface CrashCase {
   readonly mode: ProviderMode
@@ -72,17 +68,6 @@ export interface RunResult {
   readonly keys: readonly string[]
   readonly requests: number
   readonly stuck: boolean
-  readonly evidence: Evidence
-}
-
-/** What a process left behind that was asked to end. */
-interface PoliteEnd {
-  readonly code: number | null
-  readonly hasLease: boolean
-  /** Losses that were counted before it was asked. */
-  readonly attemptsBefore: number
-  /** What `/readyz` said: before, and afterwards on a connection that was open and on a new one; null without an answer. */
-  readonly ready: readonly (number | null)[]
   readonly evidence: Evidence
 }
 
@@ -158,7 +143,7 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
       const isLast = at === wanted.victims.length - 1
       if (isLast) struck.open()
       if (isLast && wanted.held && victim.met.length > 0) {
-        const done = await whileHeld(ground, wanted.held, { runtime, run, victim })
+        const done = await whileHeld(ground, wanted.held, { runtime, actor: crashActor(), run, victim })
         politeEnd ??= done
       }
       if (victim.met.length > 0 && (faults.endsWith(':kill') || (isLast && wanted.held === 'cancel_kill'))) {
@@ -240,48 +225,6 @@ const failsForGood = ({ victims, held, deadly }: CrashCase): boolean =>
   held === 'term' ||
   held === 'cancel_kill' ||
   /:(kill|stop)$/.test(victims.at(-1) ?? '')
-
-async function whileHeld(
-  ground: CrashGround,
-  held: Held,
-  { runtime, run, victim }: { runtime: Runtime; run: RunId; victim: CrashWorker },
-): Promise<PoliteEnd | null> {
-  // a run that has ended cannot be canceled, and one that ends in this moment neither
-  if (held.startsWith('cancel'))
-    await runtime.cancel(crashActor(), run, 'user', null).catch((error: unknown) => {
-      if (!Fault.is(error) || error.code !== 'refused_transition') throw error
-    })
-  if (held === 'cancel_kill') victim.signal('SIGKILL')
-  if (held === 'restart') await ground.restart?.()
-  if (held !== 'term') {
-    victim.go()
-    return null
-  }
-  const { witness } = ground
-  const attemptsBefore = (await witness.evidence(run)).run.attempts
-  const url = await victim.ready
-  const open = new Agent({ keepAlive: true })
-  const before = await readiness(url, open)
-  victim.signal('SIGTERM')
-  await victim.stopping
-  // it is still held at its place: its work is not done
-  const ready = [before, await readiness(url, open), await readiness(url, false)]
-  victim.go()
-  const { code } = await victim.gone
-  open.destroy()
-  const hasLease = await witness.hasLease(victim.pid)
-  return { code, attemptsBefore, ready, hasLease, evidence: await witness.evidence(run) }
-}
-
-/** The status of `/readyz`, over a connection of `agent` or a new one; null when nobody answers. */
-const readiness = (url: string | null, agent: Agent | false): Promise<number | null> =>
-  new Promise((resolve) => {
-    get(`${url}/readyz`, { agent }, (response) => {
-      response.resume().once('end', () => resolve(response.statusCode ?? null))
-    }).once('error', () => resolve(null))
-  })
-
-const SECRET = 'signs the tokens of the crash runs, and nothing else'
 
 /** A process that was stopped goes on, writes what it still wants to write, and ends politely; it may stop on its way there. */
 async function letZombiesEnd(victims: readonly CrashWorker[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CANARY, type CrashCase, type CrashResult } from './crash-case.ts'
-import { type Invariant, judge, takeovers, verdicts } from './crash-judge.ts'
+import type { Invariant } from './crash-invariants.ts'
+import { judge, takeovers, verdicts } from './crash-judge.ts'
 import type { Change, Evidence } from '../db/witness.ts'
 
 const change = (version: number, more: Partial<Change> = {}): Change => ({

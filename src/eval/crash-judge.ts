@@ -1,26 +1,7 @@
 /** What the promises say about a crash case: pure, from the provider's log and the notes of the witness. */
 import { CANARY, type CrashCase, type CrashResult, type RunResult, TIMES } from './crash-case.ts'
 import type { Change, Evidence } from '../db/witness.ts'
-
-/** The invariants that the crash matrix proves, by their numbers in docs/design/recovery.md. */
-export const INVARIANTS = {
-  1: 'exactly one external effect, where the provider has a key or can be asked',
-  2: 'at most one and never a silent one, where it has neither',
-  3: 'nothing is lost: every run comes to its end or asks a person, and its money is settled',
-  4: 'one writer per version: one chain, each event, message and result once',
-  5: 'who slept longer than its lease writes nothing',
-  6: 'only the clock of the database counts for a lease',
-  7: 'a restart of the database loses nothing that was acknowledged',
-  8: 'a commit whose reply was lost is found, and not made twice',
-  9: 'a refused serialization is repeated without calling anybody again',
-  14: 'nothing starts after a cancel, and what had started is told',
-  16: 'spent and reserved stay below the limit at every commit',
-  22: 'the outbox delivers once by id',
-  25: 'no value in a log, an event or an error',
-  27: 'a polite stop loses no run, and counts as no attempt',
-  32: 'one process per embedded store, and every acknowledged row survives a kill',
-} as const
-export type Invariant = keyof typeof INVARIANTS
+import type { Invariant } from './crash-invariants.ts'
 
 export type Verdict = 'ok' | 'duplicate' | 'lost' | 'stuck'
 

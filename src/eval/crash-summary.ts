@@ -1,7 +1,8 @@
 /** What all cases together say. */
 import { FAULT_POINTS } from '../kernel/faultpoint.ts'
 import { TIMES } from './crash-case.ts'
-import { type Invariant, INVARIANTS, type Takeover, type Verdict } from './crash-judge.ts'
+import { type Invariant, INVARIANTS } from './crash-invariants.ts'
+import type { Takeover, Verdict } from './crash-judge.ts'
 
 export interface Outcome {
   readonly verdict: Verdict
@@ -24,14 +25,21 @@ export interface Report {
   readonly broken: number
   readonly killsByPoint: Readonly<Record<string, number>>
   readonly strikesByPoint: Readonly<Record<string, number>>
-  readonly invariants: Readonly<
-    Record<string, { readonly cases: number; readonly broken: number; readonly verdict: string }>
-  >
+  /** By number. */
+  readonly invariants: Readonly<Record<string, Line>>
   /** From the last renewal of a dead worker to the claim by one that was there all the time. */
   readonly takeover: Spans
   /** From the start of a successor that came after the death to its claim. */
   readonly restart: Spans
   readonly seconds: number
+}
+
+interface Line {
+  /** Null when nothing was tried. */
+  readonly held: boolean | null
+  readonly cases: number
+  readonly broken: number
+  readonly how: string
 }
 
 interface Spans {
@@ -57,9 +65,7 @@ export function summary(
     broken: outcomes.filter((o) => o.trouble !== null && o.verdict === 'ok').length,
     killsByPoint: byPoint(outcomes.flatMap((o) => o.kills)),
     strikesByPoint: byPoint(outcomes.flatMap((o) => o.strikes)),
-    invariants: Object.fromEntries(
-      Object.keys(INVARIANTS).map((n) => [n, invariant(outcomes, Number(n) as Invariant)]),
-    ),
+    invariants: Object.fromEntries(Object.keys(INVARIANTS).map((n) => [n, lineOf(outcomes, Number(n) as Invariant)])),
     takeover: spans(outcomes, 'death'),
     restart: spans(outcomes, 'start'),
     seconds,
@@ -73,10 +79,10 @@ function byPoint(places: readonly string[]): Record<string, number> {
   return counts
 }
 
-function invariant(outcomes: readonly Outcome[], n: Invariant): Report['invariants'][string] {
-  const found = outcomes.flatMap((o) => (o.proves.has(n) ? [o.proves.get(n)] : []))
+function lineOf(outcomes: readonly Outcome[], n: Invariant): Line {
+  const found = outcomes.flatMap((o) => o.proves.get(n) ?? [])
   const broken = found.filter((holds) => !holds).length
-  return { cases: found.length, broken, verdict: broken > 0 ? 'broken' : found.length > 0 ? 'holds' : 'not tried' }
+  return { held: found.length === 0 ? null : broken === 0, cases: found.length, broken, how: INVARIANTS[n].how }
 }
 
 function spans(outcomes: readonly Outcome[], from: Takeover['from']): Spans {
@@ -100,9 +106,10 @@ function linesOf(r: Report): readonly string[] {
   const kills = Object.values(r.killsByPoint).reduce((sum, n) => sum + n, 0)
   const ok = r.cases - r.duplicates - r.lost - r.stuck - r.broken
   return [
-    ...Object.entries(INVARIANTS).map(([n, says]) => {
-      const found = r.invariants[n]
-      return `${n.padStart(3)}  ${(found?.verdict ?? '').padEnd(9)}  ${String(found?.cases ?? 0).padStart(4)} cases  ${says}`
+    ...Object.entries(INVARIANTS).map(([n, { says }]) => {
+      const { held, cases } = r.invariants[n] ?? { held: null, cases: 0 }
+      const word = held === null ? 'not tried' : held ? 'holds' : 'broken'
+      return `${n.padStart(3)}  ${word.padEnd(9)}  ${String(cases).padStart(4)} cases  ${says}`
     }),
     `${said(r.takeover)} from the last renewal of the dead to the claim of another`,
     `${said(r.restart)} from the start of a successor to its claim`,

@@ -1,7 +1,8 @@
 /** A short row out of the crash matrix; `npm run crash -- --points all` strikes everything. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { callerTasks } from '../../src/eval/crash-callers.ts'
-import { type CrashCase, caseAt, type Held, runCrashCase } from '../../src/eval/crash-case.ts'
+import { type CrashCase, caseAt, runCrashCase } from '../../src/eval/crash-case.ts'
+import type { Held } from '../../src/eval/crash-held.ts'
 import { judge, verdicts } from '../../src/eval/crash-judge.ts'
 import type { FaultPoint } from '../../src/kernel/faultpoint.ts'
 import { migrate } from '../../src/db/migrate.ts'
