@@ -77,10 +77,27 @@ export interface Witness {
   now(): Promise<number>
   /** Whether a worker of this process has a lease that lives. */
   hasLease(pid: number): Promise<boolean>
+  /** Changes what a person has agreed to, behind the back of the program. */
+  tamper(run: string, what: Tampering): Promise<void>
   /** Lets claims of idempotency keys whose request has died be taken over now and not in half a minute. */
   ageKeys(): Promise<void>
   close(): Promise<void>
 }
+
+/** One binding of a confirmation each, in the row of the effect or of the confirmation. */
+export const TAMPERINGS = {
+  arguments: `update plimsoll.effect set arguments = decode(replace(encode(arguments, 'escape'), ':1}', ':9}'), 'escape')
+    where run_id = $1 and level <> 'read' and encode(arguments, 'escape') like '%:1}%'`,
+  arguments_hash: `update plimsoll.effect set arguments_hash = md5(arguments_hash) where run_id = $1 and level <> 'read'`,
+  effect_tool: `update plimsoll.effect set tool = 'stock.look' where run_id = $1 and level <> 'read'`,
+  effect_version: `update plimsoll.effect set tool_version = tool_version + 1 where run_id = $1 and level <> 'read'`,
+  params_hash: `update plimsoll.confirmation set params_hash = md5(params_hash) where run_id = $1`,
+  resource_version: `update plimsoll.confirmation set resource_version = 'another' where run_id = $1`,
+  place: `update plimsoll.confirmation set step = step + 1 where run_id = $1`,
+  status: `update plimsoll.confirmation set status = 'pending', decided_by = null where run_id = $1`,
+  execute_by: `update plimsoll.confirmation set execute_by = now() - interval '1 second' where run_id = $1`,
+} as const
+export type Tampering = keyof typeof TAMPERINGS
 
 const INSTALL = `
 create schema if not exists crash;
@@ -184,6 +201,10 @@ export async function openWitness(url: string): Promise<Witness> {
     },
     async hasLease(pid) {
       return (await ask('select from plimsoll.worker where pid = $1 and lease_until > now()', [pid])).length > 0
+    },
+    async tamper(run, what) {
+      const rows = await ask(`${TAMPERINGS[what]} returning 1`, [run])
+      if (rows.length !== 1) throw new Error(`${rows.length} rows were changed`)
     },
     async ageKeys() {
       await ask(`update plimsoll.idempotency set created_at = created_at - interval '1 hour' where status is null`)

@@ -20,6 +20,16 @@ export interface CrashAgentSpec {
   readonly timeoutMs: number
   /** This tool kills its own process, as native code may. */
   readonly deadly?: 'read' | 'write'
+  /** Of the write; default 1. */
+  readonly version?: number
+  /** Rules for the model; another text is another release. */
+  readonly instructions?: string
+  /** How long the question to a person stays open. */
+  readonly confirmationMs?: number
+  /** A newer message takes the place of the run. */
+  readonly replaces?: boolean
+  /** The write is planned on the state of its resource. */
+  readonly isPlanned?: boolean
   /** How often the run may lose its worker without progress; default 5. */
   readonly attempts?: number
 }
@@ -34,10 +44,10 @@ export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): A
     effect: 'read',
     async run({ resource }) {
       if (spec.deadly === 'read') process.kill(process.pid, 'SIGKILL')
-      return (await fetch(`${provider}/state/resources/${resource}`)).json()
+      return (await fetch(`${provider}/state/resources/${encodeURIComponent(resource)}`)).json()
     },
   })
-  const change = tool('stock.change@1', {
+  const change = tool(`stock.change@${spec.version ?? 1}`, {
     input,
     effect: 'write',
     timeoutMs,
@@ -48,7 +58,14 @@ export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): A
     ...(mode === 'state'
       ? {
           probe: (cx: ToolContext, { resource }: z.infer<typeof input>) =>
-            ask(`${provider}/state/resources/${resource}`, cx.signal),
+            ask(`${provider}/state/resources/${encodeURIComponent(resource)}`, cx.signal),
+        }
+      : {}),
+    ...(spec.confirmationMs === undefined ? {} : { confirmationMs: spec.confirmationMs }),
+    ...(spec.isPlanned
+      ? {
+          resourceVersion: async ({ resource }: z.infer<typeof input>, cx: ToolContext) =>
+            JSON.stringify(await ask(`${provider}/state/resources/${encodeURIComponent(resource)}`, cx.signal)),
         }
       : {}),
     async commit({ resource, units }, cx) {
@@ -70,6 +87,8 @@ export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): A
     tools: [look, change],
     budget: { steps: 6, toolCalls: 4, tokens: 50_000, costCents: 1000, seconds: 60 },
     attempts: spec.attempts ?? 5,
+    ...(spec.instructions === undefined ? {} : { instructions: spec.instructions }),
+    ...(spec.replaces ? { onMessage: 'replace' } : {}),
   })
 }
 
