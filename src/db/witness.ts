@@ -54,6 +54,8 @@ export interface Evidence {
   readonly effects: readonly {
     readonly status: string
     readonly outcome: string | null
+    /** Why it is no `ok`. */
+    readonly code: string | null
     readonly startedAt: number | null
   }[]
   readonly ledger: readonly {
@@ -67,10 +69,22 @@ export interface Evidence {
   readonly audit: readonly string[]
 }
 
+/** Where consent, effects and money are kept. */
+const BLOCKABLE = ['confirmation', 'effect', 'ledger'] as const
+export type Blockable = (typeof BLOCKABLE)[number]
+
+export interface Block {
+  /** How often somebody ran into it. */
+  hits(): Promise<number>
+  release(): Promise<void>
+}
+
 export interface Witness {
   evidence(run: string): Promise<Evidence>
   /** The n-th change of the run is refused with this SQLSTATE, once. */
   refuse(run: string, nth: number, sqlstate: '40001' | '40P01'): Promise<void>
+  /** Rows of the run in this table cannot be written until `release`. */
+  block(run: string, table: Blockable): Promise<Block>
   /** The processes of ours that hold runs, by what the workers say of themselves. */
   heldBy(pid: number): Promise<number>
   /** The server's clock, in milliseconds since the epoch. */
@@ -125,6 +139,18 @@ begin
   end if;
   return new;
 end $f$;
+create table if not exists crash.block (run text, place text, seen text not null, primary key (run, place));
+create or replace function crash.blocked() returns trigger language plpgsql security definer as $f$
+declare b record;
+begin
+  select * into b from crash.block where run = new.run_id and place = tg_table_name;
+  if found then
+    perform nextval(b.seen::regclass);
+    raise exception using errcode = '58030', message = 'planted';
+  end if;
+  return new;
+end $f$;
+${BLOCKABLE.map((table) => `create or replace trigger blocked before insert or update on plimsoll.${table} for each row execute function crash.blocked();`).join('\n')}
 create or replace trigger note after update on plimsoll.run for each row execute function crash.note();
 create or replace trigger refuse before update on plimsoll.run for each row execute function crash.refuse();
 `
@@ -145,7 +171,7 @@ const EVIDENCE = `select jsonb_build_object(
     'text', encode(body, 'escape')) order by seq), '[]') from plimsoll.event where run_id = $1),
   'messages', (select coalesce(jsonb_agg(jsonb_build_object('seq', seq, 'place', concat_ws('/', step, position, role)) order by seq),
     '[]') from plimsoll.message where run_id = $1),
-  'effects', (select coalesce(jsonb_agg(jsonb_build_object('status', status, 'outcome', outcome, 'startedAt', ${MS('started_at')})),
+  'effects', (select coalesce(jsonb_agg(jsonb_build_object('status', status, 'outcome', outcome, 'code', error_code, 'startedAt', ${MS('started_at')})),
     '[]') from plimsoll.effect where run_id = $1 and level <> 'read'),
   'ledger', (select coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'tokens', input_tokens + output_tokens,
     'held', reserved_tokens - released_tokens, 'cost', spent_cost, 'heldCost', reserved_cost - released_cost) order by seq), '[]')
@@ -186,6 +212,20 @@ export async function openWitness(url: string): Promise<Witness> {
       const seen = `crash.seen_${run}`
       await ask(`create sequence ${seen}`)
       await ask('insert into crash.refusal values ($1, $2, $3, $4)', [run, nth, sqlstate, seen])
+    },
+    async block(run, table) {
+      const seen = `crash.block_${table}_${run}`
+      await ask(`create sequence ${seen}`)
+      await ask('insert into crash.block values ($1, $2, $3)', [run, table, seen])
+      return {
+        async hits() {
+          const [row] = await ask(`select last_value - (not is_called)::int as n from ${seen}`)
+          return Number(row?.['n'])
+        },
+        async release() {
+          await ask('delete from crash.block where run = $1 and place = $2', [run, table])
+        },
+      }
     },
     async heldBy(pid) {
       const [row] = await ask(

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { type FaultHook, noFaults } from '../kernel/faultpoint.ts'
+import { systemClock } from '../kernel/system.shell.ts'
 import type { ModelRequest } from '../model/port.ts'
 import { type Agent, agent } from '../run/agent.ts'
 import type { ProviderMode } from '../testing/effect-provider.ts'
@@ -28,6 +29,8 @@ export interface CrashAgentSpec {
   readonly confirmationMs?: number
   /** A newer message takes the place of the run. */
   readonly replaces?: boolean
+  /** The answer is so many pieces long, and takes its time. */
+  readonly pieces?: number
   /** The write is planned on the state of its resource. */
   readonly isPlanned?: boolean
   /** How often the run may lose its worker without progress; default 5. */
@@ -83,7 +86,11 @@ export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): A
     },
   })
   return agent(name, {
-    model: scripted(threeSteps, { id: 'crash', maxOutputTokens: 200 }),
+    model: scripted((request, turn) => threeSteps(request, turn, spec.pieces), {
+      id: 'crash',
+      maxOutputTokens: 200 + (spec.pieces ?? 0) * 10,
+      ...(spec.pieces === undefined ? {} : { pause: (signal) => systemClock.sleep(PIECE_MS, signal) }),
+    }),
     tools: [look, change],
     budget: { steps: 6, toolCalls: 4, tokens: 50_000, costCents: 1000, seconds: 60 },
     attempts: spec.attempts ?? 5,
@@ -103,10 +110,13 @@ async function ask(url: string, signal: AbortSignal): Promise<ProbeOutcome> {
   return body.found ? { happened: true, result: { result: body.result } } : { happened: false }
 }
 
-function threeSteps(request: ModelRequest, turn: number): ScriptedAnswer {
+/** Long enough that readers elsewhere see what was said so far. */
+const PIECE_MS = 30
+
+function threeSteps(request: ModelRequest, turn: number, pieces = 0): ScriptedAnswer {
   const asked = request.messages.find((m) => m.role === 'user')
   const resource = asked?.role === 'user' ? asked.text : ''
   if (turn === 0) return { calls: [{ name: 'stock__look', arguments: { resource, units: 0 } }] }
   if (turn === 1) return { calls: [{ name: 'stock__change', arguments: { resource, units: 1 } }] }
-  return { text: 'The stock is changed.' }
+  return { text: `The stock is changed. ${'and so on to '.repeat(pieces)}` }
 }

@@ -42,7 +42,7 @@ const evidence = (more: Partial<Evidence> = {}): Evidence => ({
     { seq: 1, place: '0/user' },
     { seq: 2, place: '1/assistant' },
   ],
-  effects: [{ status: 'settled', outcome: 'ok', startedAt: 1 }],
+  effects: [{ status: 'settled', outcome: 'ok', code: null, startedAt: 1 }],
   ledger: [
     { kind: 'open', tokens: 0, held: 40, cost: 0, heldCost: 40 },
     { kind: 'model', tokens: 30, held: -40, cost: 30, heldCost: -40 },

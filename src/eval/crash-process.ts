@@ -16,6 +16,8 @@ export interface CrashWorkerSpec {
   readonly clock?: WrongClock
   /** Serves callers, too; signs their tokens. */
   readonly secret?: string
+  /** Where webhooks may go without TLS. */
+  readonly origins?: readonly string[]
   /** `false`: nobody drives runs in this process. */
   readonly works?: boolean
   /** The file of the program; default: the one beside this file. */

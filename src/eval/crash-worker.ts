@@ -52,7 +52,8 @@ const proxy = isCut ? await proxyTo(spec.db) : null
 const fault = faultsFromEnv(process.env, proxy ? { cut: (when) => proxy.cut(when, COMMITS) } : undefined)
 const db = await openPostgres({ url: proxy?.url ?? spec.db, connections: 2 })
 const agents = spec.agents.map((one) => crashAgent(one, fault))
-const runtime = createRuntime({ db, agents, fault, clock: clockOf(spec.clock) })
+const developmentOrigins = spec.origins ?? []
+const runtime = createRuntime({ db, agents, fault, clock: clockOf(spec.clock), developmentOrigins })
 // as the command line logs it
 const log = (error: unknown): void => {
   console.error(failure(error).line)

@@ -11,20 +11,22 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { migrate } from '../db/migrate.ts'
-import { openMigrator, openPostgres } from '../db/postgres.ts'
 import { EXIT } from '../kernel/fault.ts'
 import { type FaultPoint, WORKER_POINTS } from '../kernel/faultpoint.ts'
-import { startEffectProvider } from '../testing/effect-provider.ts'
 import { callerTasks } from './crash-callers.ts'
+import { closedPart } from './crash-closed.ts'
 import { consentPart } from './crash-consent.ts'
 import { type CrashCase, type CrashGround, runCrashCase } from './crash-case.ts'
 import { lockTask } from './crash-folder.ts'
+import { openCrashGround } from './crash-ground.ts'
 import { judge, takeovers, verdicts } from './crash-judge.ts'
 import { loadTask, raceTask } from './crash-load.ts'
+import { outboxPart } from './crash-outbox.ts'
+import { plannersPart } from './crash-planners.ts'
+import { retriesPart } from './crash-retries.ts'
+import { streamTasks } from './crash-stream.ts'
 import { killedOnce, type Matrix, matrixOf, nameOf, wholeMatrix } from './crash-matrix.ts'
 import { type Outcome, summary } from './crash-summary.ts'
-import { openWitness } from '../db/witness.ts'
 import { wave } from './wave.ts'
 
 interface Served {
@@ -53,6 +55,11 @@ const PARTS: Readonly<Record<string, (ground: CrashGround, folder: string) => re
   race: (ground) => [raceTask(ground)],
   callers: callerTasks,
   consent: (ground) => [() => consentPart(ground)],
+  stream: streamTasks,
+  planners: (ground) => [() => plannersPart(ground)],
+  outbox: (ground) => [() => outboxPart(ground)],
+  closed: (ground) => [() => closedPart(ground)],
+  retries: (ground) => [() => retriesPart(ground)],
 }
 
 interface Wanted {
@@ -200,38 +207,6 @@ async function outcomeOf(ground: CrashGround, one: CrashCase): Promise<Outcome> 
       verdict === 'ok' && broken.length === 0 && isMet
         ? null
         : `${verdict}${isMet ? '' : ', and the place was not met'}: ${nameOf(one)} (${facts}; broken: ${broken.join(', ')})`,
-  }
-}
-
-interface OpenGround extends CrashGround {
-  close(): Promise<void>
-}
-
-let opened = 0
-
-/** A migrated database with its witness, and a provider. */
-async function openCrashGround(
-  url: string,
-  folder: string,
-  program: { readonly program?: string },
-): Promise<OpenGround> {
-  const migrator = await openMigrator(url)
-  await migrate(migrator)
-  await migrator.close()
-  opened += 1
-  const witness = await openWitness(url)
-  const db = await openPostgres({ url, connections: 8 })
-  const provider = await startEffectProvider({ log: join(folder, `effects-${opened}.jsonl`) })
-  return {
-    db,
-    url,
-    provider,
-    witness,
-    ...program,
-    patienceMs: 60_000,
-    async close() {
-      await Promise.all([provider.stop(), db.close(), witness.close()])
-    },
   }
 }
 
