@@ -26,8 +26,8 @@ export function bundled(source: string): Bundled {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    // it finds its own files beside itself
-    external: ['@electric-sql/pglite', 'pg-native'],
+    // these look for files beside themselves, or reach the network in ways that a bundle breaks
+    external: ['@electric-sql/pglite', 'pg-native', 'undici'],
     banner: {
       js: "import { createRequire as requires } from 'node:module'; const require = requires(import.meta.url);",
     },
