@@ -14,6 +14,8 @@ export default defineConfig({
     globalSetup: ['test/setup/postgres.ts'],
     // an embedded store takes up to 700 MB and a whole core while it starts, which takes 4 to 9 s
     maxWorkers: 2,
+    // no module of ours keeps anything that a test could see, and to import them again for each file is half of its time
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -3,8 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { compiled } from '../test/setup/compiled.ts'
 
-const sources = compiled('bench', 'test/setup')
-const bench = join(sources.home, 'bench', 'bench.js')
+const bench = join(compiled(), 'bench', 'bench.js')
 const { status } = spawnSync(process.execPath, [bench, ...process.argv.slice(2)], { stdio: 'inherit' })
-sources.remove()
 process.exitCode = status ?? 1

@@ -6,11 +6,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXIT, Fault, FAULTS } from '../../src/kernel/fault.ts'
 import { failure } from '../../src/cli/output.ts'
-import { oneLine, plimsoll } from '../setup/cli.ts'
+import { compiled } from '../setup/compiled.ts'
+import { BIN, oneLine, plimsoll } from '../setup/cli.ts'
 
 /** A process starts in a second; on a machine that does much else at once it has taken 20. */
 const SLOW = 120_000
-const INDEX = join(import.meta.dirname, '../../src/index.ts')
+const INDEX = join(compiled(), 'src/index.js')
 
 describe('a command that fails', () => {
   let home = ''
@@ -60,6 +61,14 @@ describe('a command that fails', () => {
   it('N1 a wrong word is answered with the help of its own command', { timeout: SLOW }, async () => {
     const { stderr } = await plimsoll(['runs', 'list', '--all'], { cwd: home })
     expect(stderr).toContain('See `plimsoll runs list --help`.')
+  })
+
+  it('N1 the command of a clone says the same as that of a package', { timeout: SLOW }, async () => {
+    const [clone, packed] = [
+      await plimsoll(['runs', 'list'], { cwd: home, main: BIN }),
+      await plimsoll(['runs', 'list'], { cwd: home }),
+    ]
+    expect(clone).toMatchObject({ exit: EXIT.unavailable, stderr: packed.stderr })
   })
 
   it('I1 a definition that does not load is told with the line at which it failed', { timeout: SLOW }, async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRefunds } from '../../src/cli/payments.ts'
 import { EXIT } from '../../src/kernel/fault.ts'
-import { oneLine, plimsoll, serving, type Serving } from '../setup/cli.ts'
+import { BIN, oneLine, plimsoll, serving, type Serving } from '../setup/cli.ts'
 import { bareLite } from '../setup/engines.ts'
 import { type Body, ended, person } from '../setup/plane.ts'
 
@@ -108,7 +108,7 @@ describe('plimsoll start', { timeout: SLOW }, () => {
   })
 
   it('J5 the tour holds: every attack is refused, and a killed process pays once', async () => {
-    const { exit, stdout, stderr, json } = await plimsoll(['demo', '--json'], { cwd: home })
+    const { exit, stdout, stderr, json } = await plimsoll(['demo', '--json'], { cwd: home, main: BIN })
     expect({ exit, broken: json().checks.filter((c: Body) => !c.holds) }, stderr).toEqual({ exit: 0, broken: [] })
     expect(json()).toMatchObject({ passed: 12, failed: 0 })
     expect(stdout.trimEnd().split('\n')).toHaveLength(1)

@@ -1,11 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Model } from '../../src/model/port.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
+import { compiled } from '../setup/compiled.ts'
 import { durable, type Heard, type Listener, listenTo } from '../setup/listen.ts'
 import {
   agentOf,
@@ -216,9 +217,7 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
       worker: false,
     })
     ann = await plane.user('ann')
-    const file = fileURLToPath(new URL('../setup/speaking.worker.ts', import.meta.url))
-    child = fork(file, {
-      execArgv: ['--import', 'tsx'],
+    child = fork(join(compiled(), 'test/setup/speaking.worker.js'), {
       env: { ...process.env, WORKER_DB: store.url },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { lockFolder } from '../../src/db/folder-lock.ts'
+import { compiled } from '../setup/compiled.ts'
 import { bareLite } from '../setup/engines.ts'
 
-const WORKER = fileURLToPath(new URL('folder.worker.ts', import.meta.url))
+const WORKER = join(compiled(), 'test/recovery/folder.worker.js')
 
 type Line = Record<string, unknown>
 interface Child {
@@ -24,8 +24,7 @@ let home = ''
 const children: Child[] = []
 
 function child(...args: readonly string[]): Child {
-  // --import and not the command: it would be a parent of the process that we mean to kill
-  const started = spawn(process.execPath, ['--import', 'tsx', WORKER, ...args], {
+  const started = spawn(process.execPath, [WORKER, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const lines: Line[] = []

@@ -1,25 +1,23 @@
 /** Processes that relay, killed and stopped while a message is on its way. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { bundled } from '../setup/bundled.ts'
+import { compiled } from '../setup/compiled.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
 import { until } from '../setup/plane.ts'
 import { openReceiver, operator, type Receiver, runtimeFor, runWith } from '../setup/relay.ts'
 
 const STORY = ['run_queued', 'step_planned', 'calls_settled', 'run_ended']
+const PROGRAM = join(compiled(), 'test/recovery/relay.worker.js')
 
 describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeout: 120_000 }, () => {
   let store: TestStore
   let receiver: Receiver
-  const bundle = bundled('test/recovery/relay.worker.ts')
   const children: { readonly child: ChildProcess; readonly gone: Promise<number | string> }[] = []
   beforeAll(async () => {
     store = await openStore('postgres')
   })
-  afterAll(() => {
-    bundle.remove()
-    return store?.close()
-  })
+  afterAll(() => store?.close())
   beforeEach(async () => {
     receiver = await openReceiver()
     await runtimeFor(store, { receivers: [receiver] }).endpoints.create(operator(), { url: receiver.url, types: null })
@@ -32,7 +30,7 @@ describe.skipIf(!inject('postgres'))('a relay in a process of its own', { timeou
   })
 
   function relay(faults = '') {
-    const child = spawn(process.execPath, [bundle.program, store.url, receiver.url], {
+    const child = spawn(process.execPath, [PROGRAM, store.url, receiver.url], {
       stdio: ['pipe', 'ignore', 'inherit'],
       env: { ...process.env, PLIMSOLL_FAULT: faults },
     })

@@ -1,14 +1,19 @@
 /** The command line as a user has it: a process of its own, its streams and its exit code. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { compiled } from './compiled.ts'
 import type { Body } from './plane.ts'
 
-const MAIN = fileURLToPath(new URL('../../bin/plimsoll.js', import.meta.url))
+/** The command as it stands in the folder: it finds the sources and a loader for them, which takes longer. */
+export const BIN = fileURLToPath(new URL('../../bin/plimsoll.js', import.meta.url))
 
 export interface Place {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
+  /** Another program than the compiled one. */
+  readonly main?: string
 }
 
 export interface Ended {
@@ -19,9 +24,9 @@ export interface Ended {
   json(): Body
 }
 
-function child(args: readonly string[], { cwd, env }: Place): ChildProcess {
+function child(args: readonly string[], { cwd, env, main = join(compiled(), 'src/cli/main.js') }: Place): ChildProcess {
   const { DATABASE_URL: _, NODE_OPTIONS: __, ...rest } = process.env
-  return spawn(process.execPath, [MAIN, ...args], {
+  return spawn(process.execPath, [main, ...args], {
     cwd,
     env: { ...rest, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
