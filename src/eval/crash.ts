@@ -136,9 +136,7 @@ async function crashOn(
     const ground = await openCrashGround(given.url, folder, program)
     try {
       const tasks: Task[] = [
-        ...parts.flatMap(
-          (name) => PARTS[name]?.(ground, folder) ?? [],
-        ),
+        ...parts.flatMap((name) => PARTS[name]?.(ground, folder) ?? []),
         ...matrix.cases.map((one) => () => outcomeOf(ground, one)),
       ]
       await inLanes(tasks, lanes, note)
