@@ -10,17 +10,7 @@ import { isFinal } from '../run/state.ts'
 import { createRuntime, type Runtime } from '../runtime.ts'
 import type { ProviderMode } from '../testing/effect-provider.ts'
 import { crashAgent } from './crash-agent.ts'
-import {
-  approve,
-  CANARY,
-  type CrashGround,
-  crashActor,
-  newSpec,
-  resultOf,
-  type Seen,
-  seen,
-  TIMES,
-} from './crash-case.ts'
+import { CANARY, type CrashGround, crashActor, newSpec, resultOf, TIMES } from './crash-case.ts'
 import { drive } from './crash-drive.ts'
 import { type Answer, bearerOf, codeOf, type Request, send } from './crash-http.ts'
 import type { Invariant } from './crash-invariants.ts'

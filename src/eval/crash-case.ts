@@ -142,6 +142,8 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
       await until(watched, (found) => found === null || rests(found), victim.struck)
       const isLast = at === wanted.victims.length - 1
       if (isLast) struck.open()
+      // the run may be seen at its end before the place after it is heard of
+      if (isLast && wanted.held && victim.met.length === 0) await Promise.race([victim.struck, setTimeout(HEAR_MS)])
       if (isLast && wanted.held && victim.met.length > 0) {
         const done = await whileHeld(ground, wanted.held, { runtime, actor: crashActor(), run, victim })
         politeEnd ??= done
@@ -317,6 +319,8 @@ async function finishOther(look: Look, about: About, watched: Watched): Promise<
 }
 
 const RELEASE_MS = 100
+/** A line of a process that was held a moment ago. */
+const HEAR_MS = 2_000
 
 /** What is known of a run in the end; `last` as it was seen. */
 export async function resultOf({ ground }: Look, { run, resource }: About, last: Seen | null): Promise<RunResult> {

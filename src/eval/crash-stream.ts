@@ -126,11 +126,8 @@ async function follow({ urls, bearer, run, hop, heard, untilMs }: Following): Pr
         signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(untilMs)]),
       })
       if (reply.status === 204 || !reply.body) return frames
-      const text = new TextDecoder()
-      for await (const piece of reply.body) {
-        parser.feed(text.decode(piece as Uint8Array, { stream: true }))
-        if (isOver() || leaving.signal.aborted) break
-      }
+      // what was left aborts the reading
+      for await (const piece of reply.body.pipeThrough(new TextDecoderStream())) parser.feed(piece)
     } catch {
       // this server is gone, or it was left: the next turn goes elsewhere
     }
