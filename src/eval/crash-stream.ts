@@ -37,8 +37,8 @@ async function streamed(ground: CrashGround, what: What): Promise<Outcome> {
   const runtime = createRuntime({ db: ground.db, agents: [crashAgent(spec)] })
   const secret = randomBytes(32).toString('hex')
   const program = ground.program === undefined ? {} : { program: ground.program }
-  const serve = (faults: string) =>
-    spawnCrashWorker({ db: ground.url, agents: [spec], ...TIMES, secret, ...program }, faults)
+  const serve = (faults: string, works = true) =>
+    spawnCrashWorker({ db: ground.url, agents: [spec], ...TIMES, secret, works, ...program }, faults)
   // the third answer is the long one: it is struck in the middle of it
   const speaking = serve(what === 'killed' ? 'model.firstDelta:3:kill' : '')
   const at = { tenant: 'acme', environment: 'production', permissions: ['*'] }
@@ -48,7 +48,9 @@ async function streamed(ground: CrashGround, what: What): Promise<Outcome> {
   const { run, session, sessionVersion } = await runtime.submit(crashActor(), { agent: spec.name, text: resource })
   // the first has the run before the second comes
   await until(runtime, async () => (await seen(runtime, run))?.wait === 'confirmation')
-  const other = serve('')
+  // whoever is to die must be the one who speaks; another takes over when it is gone
+  const other = serve('', what !== 'killed')
+  const successor = what === 'killed' ? speaking.gone.then(() => runtime.work({ ...TIMES, onError: () => {} })) : null
   try {
     const two = await other.ready
     if (two === null) throw new Error('a process that serves ended before it listened')
@@ -77,6 +79,7 @@ async function streamed(ground: CrashGround, what: What): Promise<Outcome> {
   } finally {
     for (const process of [speaking, other]) process.signal('SIGKILL')
     await Promise.all([speaking.gone, other.gone])
+    await successor?.then((worker) => worker.stop())
     await cancelRest(runtime, session)
   }
 }
