@@ -129,11 +129,26 @@ async function follow({ urls, bearer, run, hop, heard, untilMs }: Following): Pr
         signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(untilMs)]),
       })
       if (reply.status === 204 || !reply.body) return frames
-      // what was left aborts the reading
-      for await (const piece of reply.body.pipeThrough(new TextDecoderStream())) parser.feed(piece)
+      await read(
+        reply.body,
+        (piece) => parser.feed(piece),
+        () => isOver() || leaving.signal.aborted,
+      )
     } catch {
       // this server is gone, or it was left: the next turn goes elsewhere
     }
   }
   return frames
+}
+
+async function read(
+  body: AsyncIterable<Uint8Array>,
+  feed: (piece: string) => void,
+  isEnough: () => boolean,
+): Promise<void> {
+  const text = new TextDecoder()
+  for await (const piece of body) {
+    feed(text.decode(piece, { stream: true }))
+    if (isEnough()) return
+  }
 }
