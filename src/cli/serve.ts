@@ -1,13 +1,9 @@
-/** The life of a process that serves: its store, its worker, its server, and a polite end. */
+/** The life of a process that serves: its store, its words, and the signal that ends it. */
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Agent, createRuntime, type Db, Fault, openStore, type Runtime, type Worker } from '../index.ts'
+import { type Agent, createRuntime, type Db, Fault, openStore, type Runtime } from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
 import { type ObjectStore, openObjects } from '../objects.ts'
 import { failure, type Output } from './output.ts'
-
-/** What is under way has this long to reach its boundary; other workers take over the rest. */
-const GRACE_MS = 20_000
 
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
 export function stopAsked(): Promise<void> {
@@ -53,15 +49,3 @@ export const reportTo =
   (out: Output) =>
   (error: unknown, where: { readonly run: string } | null): void =>
     out.note(`${failure(error).line}${where ? ` in ${where.run}` : ''}`)
-
-/** Ends each part, the later ones even if an earlier one fails. Returns the exit code. */
-export async function stopPolitely(
-  out: Output,
-  parts: { readonly server?: { close(): Promise<void> }; readonly worker: Worker; readonly db: Db },
-): Promise<number> {
-  const ended = Promise.allSettled([parts.server?.close(), parts.worker.stop()]).then(() => parts.db.close())
-  const isInTime = await Promise.race([ended.then(() => true), sleep(GRACE_MS, false, { ref: false })])
-  if (isInTime) return EXIT.ok
-  out.note(`plimsoll: Not everything reached its end within ${GRACE_MS / 1000} s. Another worker takes it over.`)
-  return EXIT.failure
-}

@@ -6,7 +6,8 @@ import { type Agent, createHttpServer, type Runtime } from '../index.ts'
 import { openPayments } from './payments.ts'
 import type { Output } from './output.ts'
 import { CUSTOMER, ensureWaitingRefund } from './seed.ts'
-import { openRuntime, reportTo, stopAsked, stopPolitely } from './serve.ts'
+import { openRuntime, reportTo, stopAsked } from './serve.ts'
+import { stopPolitely } from './stop.ts'
 import { supportAgent } from './support.ts'
 
 export interface StartOptions {

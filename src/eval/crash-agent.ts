@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { type FaultHook, noFaults } from '../kernel/faultpoint.ts'
+import { systemClock } from '../kernel/system.shell.ts'
 import type { ModelRequest } from '../model/port.ts'
 import { type Agent, agent } from '../run/agent.ts'
 import type { ProviderMode } from '../testing/effect-provider.ts'
@@ -20,6 +21,18 @@ export interface CrashAgentSpec {
   readonly timeoutMs: number
   /** This tool kills its own process, as native code may. */
   readonly deadly?: 'read' | 'write'
+  /** Of the write; default 1. */
+  readonly version?: number
+  /** Rules for the model; another text is another release. */
+  readonly instructions?: string
+  /** How long the question to a person stays open. */
+  readonly confirmationMs?: number
+  /** A newer message takes the place of the run. */
+  readonly replaces?: boolean
+  /** The answer is so many pieces long, and takes its time. */
+  readonly pieces?: number
+  /** The write is planned on the state of its resource. */
+  readonly isPlanned?: boolean
   /** How often the run may lose its worker without progress; default 5. */
   readonly attempts?: number
 }
@@ -34,10 +47,10 @@ export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): A
     effect: 'read',
     async run({ resource }) {
       if (spec.deadly === 'read') process.kill(process.pid, 'SIGKILL')
-      return (await fetch(`${provider}/state/resources/${resource}`)).json()
+      return (await fetch(`${provider}/state/resources/${encodeURIComponent(resource)}`)).json()
     },
   })
-  const change = tool('stock.change@1', {
+  const change = tool(`stock.change@${spec.version ?? 1}`, {
     input,
     effect: 'write',
     timeoutMs,
@@ -48,7 +61,14 @@ export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): A
     ...(mode === 'state'
       ? {
           probe: (cx: ToolContext, { resource }: z.infer<typeof input>) =>
-            ask(`${provider}/state/resources/${resource}`, cx.signal),
+            ask(`${provider}/state/resources/${encodeURIComponent(resource)}`, cx.signal),
+        }
+      : {}),
+    ...(spec.confirmationMs === undefined ? {} : { confirmationMs: spec.confirmationMs }),
+    ...(spec.isPlanned
+      ? {
+          resourceVersion: async ({ resource }: z.infer<typeof input>, cx: ToolContext) =>
+            JSON.stringify(await ask(`${provider}/state/resources/${encodeURIComponent(resource)}`, cx.signal)),
         }
       : {}),
     async commit({ resource, units }, cx) {
@@ -66,10 +86,16 @@ export function crashAgent(spec: CrashAgentSpec, fault: FaultHook = noFaults): A
     },
   })
   return agent(name, {
-    model: scripted(threeSteps, { id: 'crash', maxOutputTokens: 200 }),
+    model: scripted((request, turn) => threeSteps(request, turn, spec.pieces), {
+      id: 'crash',
+      maxOutputTokens: 200 + (spec.pieces ?? 0) * 10,
+      ...(spec.pieces === undefined ? {} : { pause: (signal) => systemClock.sleep(PIECE_MS, signal) }),
+    }),
     tools: [look, change],
     budget: { steps: 6, toolCalls: 4, tokens: 50_000, costCents: 1000, seconds: 60 },
     attempts: spec.attempts ?? 5,
+    ...(spec.instructions === undefined ? {} : { instructions: spec.instructions }),
+    ...(spec.replaces ? { onMessage: 'replace' } : {}),
   })
 }
 
@@ -84,10 +110,13 @@ async function ask(url: string, signal: AbortSignal): Promise<ProbeOutcome> {
   return body.found ? { happened: true, result: { result: body.result } } : { happened: false }
 }
 
-function threeSteps(request: ModelRequest, turn: number): ScriptedAnswer {
+/** Long enough that readers elsewhere see what was said so far. */
+const PIECE_MS = 30
+
+function threeSteps(request: ModelRequest, turn: number, pieces = 0): ScriptedAnswer {
   const asked = request.messages.find((m) => m.role === 'user')
   const resource = asked?.role === 'user' ? asked.text : ''
   if (turn === 0) return { calls: [{ name: 'stock__look', arguments: { resource, units: 0 } }] }
   if (turn === 1) return { calls: [{ name: 'stock__change', arguments: { resource, units: 1 } }] }
-  return { text: 'The stock is changed.' }
+  return { text: `The stock is changed. ${'and so on to '.repeat(pieces)}` }
 }

@@ -10,34 +10,15 @@ import { isFinal } from '../run/state.ts'
 import { createRuntime, type Runtime } from '../runtime.ts'
 import type { ProviderMode } from '../testing/effect-provider.ts'
 import { crashAgent } from './crash-agent.ts'
-import {
-  approve,
-  CANARY,
-  type CrashGround,
-  crashActor,
-  newSpec,
-  resultOf,
-  type Seen,
-  seen,
-  TIMES,
-} from './crash-case.ts'
-import { type Invariant, judge, runVerdicts } from './crash-judge.ts'
+import { CANARY, type CrashGround, crashActor, newSpec, resultOf, TIMES } from './crash-case.ts'
+import { drive } from './crash-drive.ts'
+import { type Answer, bearerOf, codeOf, type Request, send } from './crash-http.ts'
+import type { Invariant } from './crash-invariants.ts'
+import { judge, runVerdicts } from './crash-judge.ts'
 import { spawnCrashWorker } from './crash-process.ts'
 import type { Outcome } from './crash-summary.ts'
 
 type Verb = 'submit' | 'decide' | 'cancel' | 'resolve'
-
-interface Request {
-  readonly path: string
-  readonly body: object
-  readonly version?: number
-  readonly bearer: string
-}
-
-interface Answer {
-  readonly status: number
-  readonly text: string
-}
 
 /** What stands ready for one case: a run in the state that the request is about, and the request. */
 interface Scene {
@@ -70,7 +51,7 @@ async function strike(
   const scene = await sceneOf(ground, runtime, { verb, resource, mode: spec.mode, agent: spec.name })
   const program = ground.program === undefined ? {} : { program: ground.program }
   const victim = spawnCrashWorker(
-    { db: ground.url, agents: [spec], ...TIMES, secret, ...program },
+    { db: ground.url, agents: [spec], ...TIMES, secret, works: false, ...program },
     `${point}:1:${action}`,
   )
   const other = await createHttpServer(runtime, { secret })
@@ -121,14 +102,7 @@ async function sceneOf(
 ): Promise<Scene> {
   const at = { tenant: 'acme', environment: 'production', permissions: ['*'] }
   const service = await runtime.createKey({ ...at, kind: 'service', user: 'desk' })
-  const ann = async (url: string): Promise<string> => {
-    const made = await send(
-      url,
-      { path: '/v1/tokens', body: { user: 'ann', subject: 'ann' }, bearer: service.key },
-      null,
-    )
-    return (JSON.parse(made?.text ?? '{}') as { token: string }).token
-  }
+  const ann = (url: string) => bearerOf(url, service.key, 'ann')
   const scene = { runtime, resource, mode }
   if (verb === 'submit') {
     const request = async (url: string) => ({
@@ -158,28 +132,6 @@ async function sceneOf(
   const body = { params_hash: card.paramsHash }
   const path = `/v1/confirmations/${card.id}/approve`
   return { ...scene, run, request: async (url) => ({ path, body, version: card.version, bearer: await ann(url) }) }
-}
-
-/** Works on the run until it is `done`, approving what is asked unless that is what is waited for. */
-async function drive(
-  ground: CrashGround,
-  runtime: Runtime,
-  run: string,
-  done: (now: Seen) => boolean,
-): Promise<Seen | null> {
-  const worker = await runtime.work({ ...TIMES, onError: () => {} })
-  let now: Seen | null = null
-  try {
-    for (const until = performance.now() + ground.patienceMs; performance.now() < until; ) {
-      now = await seen(runtime, run as `run_${string}`)
-      if (now && (done(now) || isFinal(now.status))) break
-      if (now?.wait === 'confirmation') await approve(runtime, run as `run_${string}`)
-      await runtime.clock.sleep(30)
-    }
-    return now
-  } finally {
-    await worker.stop()
-  }
 }
 
 interface Finished {
@@ -212,27 +164,6 @@ async function finishRun(ground: CrashGround, { runtime, resource, mode }: Scene
 }
 
 const runOf = (answer: Answer | null): string => (JSON.parse(answer?.text ?? '{}') as { id?: string }).id ?? ''
-const codeOf = ({ status, text }: Answer): string =>
-  status < 400 ? '' : ((JSON.parse(text || '{}') as { code?: string }).code ?? '')
-
-/** Null when the server is gone before it has answered. */
-async function send(url: string, { path, body, version, bearer }: Request, key: string | null): Promise<Answer | null> {
-  try {
-    const reply = await fetch(url + path, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${bearer}`,
-        'content-type': 'application/json',
-        ...(key === null ? {} : { 'idempotency-key': key }),
-        ...(version === undefined ? {} : { 'if-match': `"v${version}"` }),
-      },
-      body: JSON.stringify(body),
-    })
-    return { status: reply.status, text: await reply.text() }
-  } catch {
-    return null
-  }
-}
 
 /** Invariant 25 over HTTP: whatever is wrong with a request, its values do not come back. */
 async function wrongRequests(ground: CrashGround, secret: string): Promise<Outcome> {

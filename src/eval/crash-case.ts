@@ -5,7 +5,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { failure } from '../cli/output.ts'
 import type { Db } from '../db/port.ts'
-import { Fault } from '../kernel/fault.ts'
 import type { FaultHook, FaultPoint } from '../kernel/faultpoint.ts'
 import type { RunId, SessionId } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
@@ -15,6 +14,7 @@ import type { Worker, WorkerOptions } from '../run/worker.shell.ts'
 import { createRuntime, type Runtime } from '../runtime.ts'
 import type { EffectProvider, ProviderMode, Trouble } from '../testing/effect-provider.ts'
 import { crashAgent, type CrashAgentSpec } from './crash-agent.ts'
+import { type Held, type PoliteEnd, SECRET, whileHeld } from './crash-held.ts'
 import { type CrashWorker, spawnCrashWorker, type WrongClock } from './crash-process.ts'
 import type { Evidence, Witness } from '../db/witness.ts'
 
@@ -25,9 +25,6 @@ const CALM_TIMES = { heartbeatMs: 1_000, leaseMs: 4_000, pollMs: 100 } as const
 
 /** Stands in every argument, result and error of a case, and nowhere else. */
 export const CANARY = 'canary7f3a'
-
-/** What is done while the last process that fails is held at its place. */
-export type Held = 'restart' | 'term' | 'cancel' | 'cancel_kill'
 
 export interface CrashCase {
   readonly mode: ProviderMode
@@ -74,15 +71,6 @@ export interface RunResult {
   readonly evidence: Evidence
 }
 
-/** What a process left behind that was asked to end. */
-interface PoliteEnd {
-  readonly code: number | null
-  readonly hasLease: boolean
-  /** Losses that were counted before it was asked. */
-  readonly attemptsBefore: number
-  readonly evidence: Evidence
-}
-
 export interface CrashResult extends RunResult {
   /** The planted faults that were met, by process. */
   readonly met: readonly (readonly string[])[]
@@ -90,6 +78,8 @@ export interface CrashResult extends RunResult {
   readonly kills: readonly string[]
   readonly companion: RunResult | null
   readonly politeEnd: PoliteEnd | null
+  /** When the one who finished came, on the server's clock, in milliseconds; null when it had been there all the time. */
+  readonly finisherSince: number | null
   /** Everything that the processes and the one who finished have logged. */
   readonly said: string
   readonly session: SessionId
@@ -143,6 +133,7 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
   if (wanted.victims.length === 0) struck.open()
   const survivor = wanted.beside ? await survive(ground, spec, working, struck.opened) : null
   let later: Worker | null = null
+  let finisherSince: number | null = null
   let politeEnd: PoliteEnd | null = null
   try {
     for (const [at, faults] of wanted.victims.entries()) {
@@ -151,15 +142,20 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
       await until(watched, (found) => found === null || rests(found), victim.struck)
       const isLast = at === wanted.victims.length - 1
       if (isLast) struck.open()
+      // the run may be seen at its end before the place after it is heard of
+      if (isLast && wanted.held && victim.met.length === 0) await Promise.race([victim.struck, setTimeout(HEAR_MS)])
       if (isLast && wanted.held && victim.met.length > 0) {
-        const done = await whileHeld(ground, wanted.held, { runtime, run, victim })
+        const done = await whileHeld(ground, wanted.held, { runtime, actor: crashActor(), run, victim })
         politeEnd ??= done
       }
       if (victim.met.length > 0 && (faults.endsWith(':kill') || (isLast && wanted.held === 'cancel_kill'))) {
         kills.push(...(await killsOf(witness, victim)))
       }
     }
-    if (survivor === null && failsForGood(wanted)) later = await survive(ground, spec, working, struck.opened)
+    if (survivor === null && failsForGood(wanted)) {
+      finisherSince = await witness.now()
+      later = await survive(ground, spec, working, struck.opened)
+    }
     const last = await until(watched, rests)
     if (last !== null && rests(last)) await letZombiesEnd(victims)
     const look = { ground, runtime }
@@ -170,6 +166,7 @@ export async function runCrashCase(ground: CrashGround, wanted: CrashCase): Prom
       kills,
       companion: other,
       politeEnd,
+      finisherSince,
       said: said + victims.map((v) => v.said()).join(''),
       session,
       sessionVersion,
@@ -211,9 +208,11 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
 const timesOf = ({ held }: CrashCase) => (held === undefined || held === 'cancel_kill' ? TIMES : CALM_TIMES)
 
 function workerSpec(ground: CrashGround, wanted: CrashCase, spec: CrashAgentSpec) {
-  const { deadly, clock } = wanted
+  const { deadly, clock, held } = wanted
   return {
     db: ground.url,
+    // as `plimsoll start` does, so that its readiness can be asked for
+    ...(held === 'term' ? { secret: SECRET } : {}),
     agents: [deadly === undefined ? spec : { ...spec, deadly }],
     ...timesOf(wanted),
     ...(clock === undefined ? {} : { clock }),
@@ -228,31 +227,6 @@ const failsForGood = ({ victims, held, deadly }: CrashCase): boolean =>
   held === 'term' ||
   held === 'cancel_kill' ||
   /:(kill|stop)$/.test(victims.at(-1) ?? '')
-
-async function whileHeld(
-  ground: CrashGround,
-  held: Held,
-  { runtime, run, victim }: { runtime: Runtime; run: RunId; victim: CrashWorker },
-): Promise<PoliteEnd | null> {
-  // a run that has ended cannot be canceled, and one that ends in this moment neither
-  if (held.startsWith('cancel'))
-    await runtime.cancel(crashActor(), run, 'user', null).catch((error: unknown) => {
-      if (!Fault.is(error) || error.code !== 'refused_transition') throw error
-    })
-  if (held === 'cancel_kill') victim.signal('SIGKILL')
-  if (held === 'restart') await ground.restart?.()
-  if (held !== 'term') {
-    victim.go()
-    return null
-  }
-  const { witness } = ground
-  const attemptsBefore = (await witness.evidence(run)).run.attempts
-  victim.signal('SIGTERM')
-  await victim.stopping
-  victim.go()
-  const { code } = await victim.gone
-  return { code, attemptsBefore, hasLease: await witness.hasLease(victim.pid), evidence: await witness.evidence(run) }
-}
 
 /** A process that was stopped goes on, writes what it still wants to write, and ends politely; it may stop on its way there. */
 async function letZombiesEnd(victims: readonly CrashWorker[]): Promise<void> {
@@ -345,6 +319,8 @@ async function finishOther(look: Look, about: About, watched: Watched): Promise<
 }
 
 const RELEASE_MS = 100
+/** A line of a process that was held a moment ago. */
+const HEAR_MS = 2_000
 
 /** What is known of a run in the end; `last` as it was seen. */
 export async function resultOf({ ground }: Look, { run, resource }: About, last: Seen | null): Promise<RunResult> {

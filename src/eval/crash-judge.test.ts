@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CANARY, type CrashCase, type CrashResult } from './crash-case.ts'
-import { type Invariant, judge, takeovers, verdicts } from './crash-judge.ts'
+import type { Invariant } from './crash-invariants.ts'
+import { judge, takeovers, verdicts } from './crash-judge.ts'
 import type { Change, Evidence } from '../db/witness.ts'
 
 const change = (version: number, more: Partial<Change> = {}): Change => ({
@@ -12,6 +13,8 @@ const change = (version: number, more: Partial<Change> = {}): Change => ({
   status: 'running',
   own: true,
   leaseLeft: 500,
+  pid: 7,
+  since: 0,
   at: version * 100,
   ...more,
 })
@@ -39,7 +42,7 @@ const evidence = (more: Partial<Evidence> = {}): Evidence => ({
     { seq: 1, place: '0/user' },
     { seq: 2, place: '1/assistant' },
   ],
-  effects: [{ status: 'settled', outcome: 'ok', startedAt: 1 }],
+  effects: [{ status: 'settled', outcome: 'ok', code: null, startedAt: 1 }],
   ledger: [
     { kind: 'open', tokens: 0, held: 40, cost: 0, heldCost: 40 },
     { kind: 'model', tokens: 30, held: -40, cost: 30, heldCost: -40 },
@@ -61,10 +64,12 @@ const result = (more: Partial<CrashResult> = {}): CrashResult =>
     kills: [],
     companion: null,
     politeEnd: null,
+    finisherSince: null,
     said: '',
     ...more,
   }) as CrashResult
 
+const READY = [200, 503, 503]
 const kill: CrashCase = { mode: 'keyed', victims: ['ext.replied:1:kill'] }
 const lost = (one: CrashCase, found: CrashResult): readonly Invariant[] =>
   [...verdicts(one, found)].filter(([, holds]) => !holds).map(([n]) => n)
@@ -133,29 +138,54 @@ describe('the judge of the crash matrix', () => {
       27,
       'the process ends badly',
       { ...kill, held: 'term' },
-      { politeEnd: { code: 1, hasLease: false, attemptsBefore: 0, evidence: evidence() } },
+      { politeEnd: { code: 1, hasLease: false, attemptsBefore: 0, ready: READY, evidence: evidence() } },
     ],
     [
       27,
       'a lease is left',
       { ...kill, held: 'term' },
-      { politeEnd: { code: 0, hasLease: true, attemptsBefore: 0, evidence: evidence() } },
+      { politeEnd: { code: 0, hasLease: true, attemptsBefore: 0, ready: READY, evidence: evidence() } },
     ],
     [
       27,
       'the stop counts as a loss',
       { ...kill, held: 'term' },
-      { politeEnd: { code: 0, hasLease: false, attemptsBefore: 0, evidence: run({ attempts: 1 }) } },
+      { politeEnd: { code: 0, hasLease: false, attemptsBefore: 0, ready: READY, evidence: run({ attempts: 1 }) } },
+    ],
+    [
+      27,
+      'somebody is sent here while it ends',
+      { ...kill, held: 'term' },
+      { politeEnd: { code: 0, hasLease: false, attemptsBefore: 0, ready: [200, 200, 503], evidence: evidence() } },
+    ],
+    [
+      27,
+      'the door is closed while work goes on',
+      { ...kill, held: 'term' },
+      { politeEnd: { code: 0, hasLease: false, attemptsBefore: 0, ready: [200, 503, null], evidence: evidence() } },
     ],
   ])('J5 sees invariant %i broken when %s', (n, _, one, found) => expect(lost(one, result(found))).toContain(n))
 
-  it('L2 measures a takeover from the last renewal of the lease that ran out, on the clock of the database', () => {
-    const changes = [
-      change(2, { at: 1_000 }),
-      change(3, { at: 2_000, status: 'queued', own: false, leaseLeft: -100 }),
-      change(4, { at: 2_050, was: 'queued' }),
-    ]
-    // the lease of 800 ms was over at 1 900, so it was renewed at 1 100
-    expect(takeovers(result({ evidence: evidence({ changes }) }))).toEqual([950])
+  /** The lease of 800 ms was over at 1 900, so it was renewed at 1 100. */
+  const taken = (claim: Partial<Change>): Evidence =>
+    evidence({
+      changes: [
+        change(2, { at: 1_000 }),
+        change(3, { at: 2_000, status: 'queued', own: false, leaseLeft: -100, pid: null, since: null }),
+        change(4, { at: 2_050, was: 'queued', ...claim }),
+      ],
+    })
+
+  it('L2 measures a takeover by the living from the last renewal of the lease, on the clock of the database', () => {
+    expect(takeovers(result({ evidence: taken({ since: 1_099 }) }))).toEqual([{ ms: 950, from: 'death' }])
+    expect(takeovers(result({ evidence: taken({ pid: process.pid, since: 1_990 }) }))).toEqual([
+      { ms: 950, from: 'death' },
+    ])
+  })
+
+  it('L2 measures who came after the death from its own start, and apart', () => {
+    expect(takeovers(result({ evidence: taken({ since: 1_700 }) }))).toEqual([{ ms: 350, from: 'start' }])
+    const mine = taken({ pid: process.pid, since: 1_990 })
+    expect(takeovers(result({ evidence: mine, finisherSince: 1_500 }))).toEqual([{ ms: 550, from: 'start' }])
   })
 })

@@ -1,26 +1,7 @@
 /** What the promises say about a crash case: pure, from the provider's log and the notes of the witness. */
 import { CANARY, type CrashCase, type CrashResult, type RunResult, TIMES } from './crash-case.ts'
 import type { Change, Evidence } from '../db/witness.ts'
-
-/** The invariants that the crash matrix proves, by their numbers in docs/design/recovery.md. */
-export const INVARIANTS = {
-  1: 'exactly one external effect, where the provider has a key or can be asked',
-  2: 'at most one and never a silent one, where it has neither',
-  3: 'nothing is lost: every run comes to its end or asks a person, and its money is settled',
-  4: 'one writer per version: one chain, each event, message and result once',
-  5: 'who slept longer than its lease writes nothing',
-  6: 'only the clock of the database counts for a lease',
-  7: 'a restart of the database loses nothing that was acknowledged',
-  8: 'a commit whose reply was lost is found, and not made twice',
-  9: 'a refused serialization is repeated without calling anybody again',
-  14: 'nothing starts after a cancel, and what had started is told',
-  16: 'spent and reserved stay below the limit at every commit',
-  22: 'the outbox delivers once by id',
-  25: 'no value in a log, an event or an error',
-  27: 'a polite stop loses no run, and counts as no attempt',
-  32: 'one process per embedded store, and every acknowledged row survives a kill',
-} as const
-export type Invariant = keyof typeof INVARIANTS
+import type { Invariant } from './crash-invariants.ts'
 
 export type Verdict = 'ok' | 'duplicate' | 'lost' | 'stuck'
 
@@ -127,20 +108,31 @@ function endedPolitely({ politeEnd, met }: CrashResult): boolean {
   const isIdle = met.at(-1)?.at(-1) !== 'claim.before' || !claimed
   const isFree = !politeEnd.hasLease && run.status !== 'running'
   // progress may have set the count back
-  return politeEnd.code === 0 && isFree && run.attempts <= politeEnd.attemptsBefore && isIdle
+  return politeEnd.code === 0 && isFree && run.attempts <= politeEnd.attemptsBefore && isIdle && leftFirst(politeEnd)
 }
 
-/**
- * How long runs of the dead lay, in milliseconds of the database's clock: from the last renewal of a lease that ran out
- * to the claim by another.
- */
-export function takeovers({ evidence, companion }: CrashResult): readonly number[] {
+/** Whoever asks whether to send callers hears no before the work is done, on connections old and new. */
+const leftFirst = ({ ready }: NonNullable<CrashResult['politeEnd']>): boolean => ready.join() === '200,503,503'
+
+export interface Takeover {
+  /** Milliseconds of the database's clock from `from` to the claim by another. */
+  readonly ms: number
+  /** `death`: the last renewal of the lease that ran out, before which nobody died; `start`: the successor came later. */
+  readonly from: 'death' | 'start'
+}
+
+/** How long runs of the dead lay. The start of a process that comes after the death is not counted to the others. */
+export function takeovers({ evidence, companion, finisherSince }: CrashResult): readonly Takeover[] {
   const all = [evidence, ...(companion ? [companion.evidence] : [])]
   return all.flatMap(({ changes }) =>
-    changes.flatMap((c, i) => {
+    changes.flatMap((c, i): readonly Takeover[] => {
       const next = changes[i + 1]
       if (!isReaped(c) || c.leaseLeft === null || next?.status !== 'running') return []
-      return [Math.round(next.at - (c.at + c.leaseLeft - TIMES.leaseMs))]
+      const renewed = c.at + c.leaseLeft - TIMES.leaseMs
+      // the one who finishes is of this process, and may have been there all the time
+      const came = next.pid === process.pid ? finisherSince : next.since
+      const isLater = came !== null && came > renewed
+      return [{ ms: Math.round(next.at - (isLater ? came : renewed)), from: isLater ? 'start' : 'death' }]
     }),
   )
 }

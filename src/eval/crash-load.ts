@@ -13,7 +13,8 @@ import {
   seen,
   TIMES,
 } from './crash-case.ts'
-import { type Invariant, judge, runVerdicts, type Verdict } from './crash-judge.ts'
+import type { Invariant } from './crash-invariants.ts'
+import { judge, runVerdicts, type Verdict } from './crash-judge.ts'
 import { spawnCrashWorker } from './crash-process.ts'
 import type { Outcome } from './crash-summary.ts'
 

@@ -14,8 +14,12 @@ export interface CrashWorkerSpec {
   readonly leaseMs: number
   readonly pollMs: number
   readonly clock?: WrongClock
-  /** Serves callers instead of working; signs their tokens. */
+  /** Serves callers, too; signs their tokens. */
   readonly secret?: string
+  /** Where webhooks may go without TLS. */
+  readonly origins?: readonly string[]
+  /** `false`: nobody drives runs in this process. */
+  readonly works?: boolean
   /** The file of the program; default: the one beside this file. */
   readonly program?: string
 }

@@ -1,7 +1,8 @@
 /** What all cases together say. */
 import { FAULT_POINTS } from '../kernel/faultpoint.ts'
 import { TIMES } from './crash-case.ts'
-import { type Invariant, INVARIANTS, type Verdict } from './crash-judge.ts'
+import { type Invariant, INVARIANTS } from './crash-invariants.ts'
+import type { Takeover, Verdict } from './crash-judge.ts'
 
 export interface Outcome {
   readonly verdict: Verdict
@@ -10,8 +11,7 @@ export interface Outcome {
   readonly kills: readonly string[]
   /** All places where something was done. */
   readonly strikes: readonly string[]
-  /** Milliseconds, see `takeovers`. */
-  readonly takeovers: readonly number[]
+  readonly takeovers: readonly Takeover[]
   /** What is not as promised, as one line; null when all is. */
   readonly trouble: string | null
 }
@@ -25,17 +25,31 @@ export interface Report {
   readonly broken: number
   readonly killsByPoint: Readonly<Record<string, number>>
   readonly strikesByPoint: Readonly<Record<string, number>>
-  readonly invariants: Readonly<
-    Record<string, { readonly cases: number; readonly broken: number; readonly verdict: string }>
-  >
-  readonly takeover: {
-    readonly count: number
-    readonly medianMs: number
-    readonly maxMs: number
-    readonly leaseMs: number
-    readonly late: number
-  }
+  /** By number. */
+  readonly invariants: Readonly<Record<string, Line>>
+  /** From the last renewal of a dead worker to the claim by one that was there all the time. */
+  readonly takeover: Spans
+  /** From the start of a successor that came after the death to its claim. */
+  readonly restart: Spans
   readonly seconds: number
+}
+
+interface Line {
+  /** Null when nothing was tried. */
+  readonly held: boolean | null
+  readonly cases: number
+  readonly broken: number
+  readonly how: string
+}
+
+interface Spans {
+  readonly count: number
+  readonly medianMs: number
+  readonly p95Ms: number
+  readonly maxMs: number
+  readonly leaseMs: number
+  /** Longer than two leases. */
+  readonly late: number
 }
 
 export function summary(
@@ -51,10 +65,9 @@ export function summary(
     broken: outcomes.filter((o) => o.trouble !== null && o.verdict === 'ok').length,
     killsByPoint: byPoint(outcomes.flatMap((o) => o.kills)),
     strikesByPoint: byPoint(outcomes.flatMap((o) => o.strikes)),
-    invariants: Object.fromEntries(
-      Object.keys(INVARIANTS).map((n) => [n, invariant(outcomes, Number(n) as Invariant)]),
-    ),
-    takeover: takeover(outcomes.flatMap((o) => o.takeovers)),
+    invariants: Object.fromEntries(Object.keys(INVARIANTS).map((n) => [n, lineOf(outcomes, Number(n) as Invariant)])),
+    takeover: spans(outcomes, 'death'),
+    restart: spans(outcomes, 'start'),
     seconds,
   }
   return { lines: linesOf(report), report }
@@ -66,18 +79,24 @@ function byPoint(places: readonly string[]): Record<string, number> {
   return counts
 }
 
-function invariant(outcomes: readonly Outcome[], n: Invariant): Report['invariants'][string] {
-  const found = outcomes.flatMap((o) => (o.proves.has(n) ? [o.proves.get(n)] : []))
+function lineOf(outcomes: readonly Outcome[], n: Invariant): Line {
+  const found = outcomes.flatMap((o) => o.proves.get(n) ?? [])
   const broken = found.filter((holds) => !holds).length
-  return { cases: found.length, broken, verdict: broken > 0 ? 'broken' : found.length > 0 ? 'holds' : 'not tried' }
+  return { held: found.length === 0 ? null : broken === 0, cases: found.length, broken, how: INVARIANTS[n].how }
 }
 
-function takeover(times: readonly number[]): Report['takeover'] {
-  const sorted = [...times].sort((a, b) => a - b)
+function spans(outcomes: readonly Outcome[], from: Takeover['from']): Spans {
+  const sorted = outcomes
+    .flatMap((o) => o.takeovers)
+    .filter((t) => t.from === from)
+    .map((t) => t.ms)
+    .sort((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
   return {
     count: sorted.length,
-    medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
-    maxMs: sorted.at(-1) ?? 0,
+    medianMs: at(0.5),
+    p95Ms: at(0.95),
+    maxMs: at(1),
     leaseMs: TIMES.leaseMs,
     late: sorted.filter((ms) => ms > 2 * TIMES.leaseMs).length,
   }
@@ -87,12 +106,17 @@ function linesOf(r: Report): readonly string[] {
   const kills = Object.values(r.killsByPoint).reduce((sum, n) => sum + n, 0)
   const ok = r.cases - r.duplicates - r.lost - r.stuck - r.broken
   return [
-    ...Object.entries(INVARIANTS).map(([n, says]) => {
-      const found = r.invariants[n]
-      return `${n.padStart(3)}  ${(found?.verdict ?? '').padEnd(9)}  ${String(found?.cases ?? 0).padStart(4)} cases  ${says}`
+    ...Object.entries(INVARIANTS).map(([n, { says }]) => {
+      const { held, cases } = r.invariants[n] ?? { held: null, cases: 0 }
+      const word = held === null ? 'not tried' : held ? 'holds' : 'broken'
+      return `${n.padStart(3)}  ${word.padEnd(9)}  ${String(cases).padStart(4)} cases  ${says}`
     }),
-    `${r.takeover.count} takeovers: ${r.takeover.medianMs} ms in the middle, ${r.takeover.maxMs} ms at most, ${r.takeover.late} later than two leases of ${r.takeover.leaseMs} ms`,
+    `${said(r.takeover)} from the last renewal of the dead to the claim of another`,
+    `${said(r.restart)} from the start of a successor to its claim`,
     `${kills} processes killed while they held a run`,
     `${r.cases} cases: ${ok} as promised, ${r.duplicates} duplicates, ${r.lost} lost, ${r.stuck} stuck, ${r.broken} broken, in ${r.seconds} s`,
   ]
 }
+
+const said = ({ count, medianMs, p95Ms, maxMs, late, leaseMs }: Spans): string =>
+  `${count} times ${medianMs} ms (p95 ${p95Ms}, at most ${maxMs}; ${late} over two leases of ${leaseMs} ms)`

@@ -1,9 +1,10 @@
 /**
- * The program of `spawnCrashWorker`: drives the agents of `PLIMSOLL_CRASH_WORKER`, or serves callers, until SIGTERM, with
- * the faults of `PLIMSOLL_FAULT`.
+ * The program of `spawnCrashWorker`: drives the agents of `PLIMSOLL_CRASH_WORKER`, serves callers, or both, until SIGTERM,
+ * with the faults of `PLIMSOLL_FAULT`.
  */
 import { openPostgres } from '../db/postgres.ts'
 import { failure } from '../cli/output.ts'
+import { stopPolitely } from '../cli/stop.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { systemClock } from '../kernel/system.shell.ts'
 import { createRuntime } from '../runtime.ts'
@@ -51,7 +52,8 @@ const proxy = isCut ? await proxyTo(spec.db) : null
 const fault = faultsFromEnv(process.env, proxy ? { cut: (when) => proxy.cut(when, COMMITS) } : undefined)
 const db = await openPostgres({ url: proxy?.url ?? spec.db, connections: 2 })
 const agents = spec.agents.map((one) => crashAgent(one, fault))
-const runtime = createRuntime({ db, agents, fault, clock: clockOf(spec.clock) })
+const developmentOrigins = spec.origins ?? []
+const runtime = createRuntime({ db, agents, fault, clock: clockOf(spec.clock), developmentOrigins })
 // as the command line logs it
 const log = (error: unknown): void => {
   console.error(failure(error).line)
@@ -59,13 +61,11 @@ const log = (error: unknown): void => {
 }
 const { heartbeatMs, leaseMs, pollMs } = spec
 const server = spec.secret === undefined ? null : await serve(spec.secret)
-const worker = server ? null : await runtime.work({ heartbeatMs, leaseMs, pollMs, onError: log })
+const worker = spec.works === false ? null : await runtime.work({ heartbeatMs, leaseMs, pollMs, onError: log })
 process.once('SIGTERM', () => {
+  const ended = stopPolitely({ note: console.error }, { ...(server && { server }), ...(worker && { worker }), db })
   console.log(JSON.stringify({ stopping: true }))
-  void Promise.all([server?.close(), worker?.stop()])
-    .then(() => db.close())
-    .then(() => proxy?.stop())
-    .then(() => process.exit(0))
+  void ended.then((code) => proxy?.stop().then(() => code) ?? code).then((code) => process.exit(code))
 })
 // whoever started it is gone, and nobody would end it
 process.stdin.once('end', () => process.exit(1)).resume()

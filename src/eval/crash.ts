@@ -1,28 +1,32 @@
 /**
- * `npm run crash -- [--points all|once|PLACE,PLACE] [--db URL] [--lanes N] [--json]`: real worker processes, killed,
+ * `npm run crash -- [--points all|once|PLACE,PART] [--db URL] [--lanes N] [--json]`: real worker processes, killed,
  * stopped, cut off and stopped politely at every named place, on a real PostgreSQL that is restarted under them; the log
  * of the provider says what happened, and triggers in the database how.
  *
- * `once`, the default, kills each place once. A list of places does everything that there is to do at these. `all` is the
- * whole matrix. Restarts happen to a server of our own only. Exit 1 when a case is not as promised, 9 without PostgreSQL.
+ * `once`, the default, kills each place once. A list of places does everything that there is to do at these; a part is what
+ * is not about one place, such as `consent`. `all` is the whole matrix and every part. More lanes than cores measure how
+ * long processes wait for each other. Restarts happen to a server of our own only. Exit 1 when a case is not as promised, 9 without PostgreSQL.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { migrate } from '../db/migrate.ts'
-import { openMigrator, openPostgres } from '../db/postgres.ts'
 import { EXIT } from '../kernel/fault.ts'
 import { type FaultPoint, WORKER_POINTS } from '../kernel/faultpoint.ts'
-import { startEffectProvider } from '../testing/effect-provider.ts'
 import { callerTasks } from './crash-callers.ts'
+import { closedPart } from './crash-closed.ts'
+import { consentPart } from './crash-consent.ts'
 import { type CrashCase, type CrashGround, runCrashCase } from './crash-case.ts'
 import { lockTask } from './crash-folder.ts'
+import { openCrashGround } from './crash-ground.ts'
 import { judge, takeovers, verdicts } from './crash-judge.ts'
 import { loadTask, raceTask } from './crash-load.ts'
+import { outboxPart } from './crash-outbox.ts'
+import { plannersPart } from './crash-planners.ts'
+import { retriesPart } from './crash-retries.ts'
+import { streamTasks } from './crash-stream.ts'
 import { killedOnce, type Matrix, matrixOf, nameOf, wholeMatrix } from './crash-matrix.ts'
 import { type Outcome, summary } from './crash-summary.ts'
-import { openWitness } from '../db/witness.ts'
 import { wave } from './wave.ts'
 
 interface Served {
@@ -43,18 +47,38 @@ async function ownServer(): Promise<Served | null> {
   return (await suite?.startOwnPostgres({ fsync: 'off' })) ?? null
 }
 
+type Task = () => Promise<Outcome | readonly Outcome[]>
+
+/** What is not about one place of one run, by name. */
+const PARTS: Readonly<Record<string, (ground: CrashGround, folder: string) => readonly Task[]>> = {
+  folder: (_, folder) => [lockTask(folder)],
+  race: (ground) => [raceTask(ground)],
+  callers: callerTasks,
+  consent: (ground) => [() => consentPart(ground)],
+  stream: streamTasks,
+  planners: (ground) => [() => plannersPart(ground)],
+  outbox: (ground) => [() => outboxPart(ground)],
+  closed: (ground) => [() => closedPart(ground)],
+  retries: (ground) => [() => retriesPart(ground)],
+}
+
 interface Wanted {
   readonly matrix: Matrix
-  /** Callers, the load, the race and the embedded folder, too. */
+  /** Names of parts. */
+  readonly parts: readonly string[]
+  /** The load under restarts, too. */
   readonly isWhole: boolean
 }
 
 function wantedOf(points: string): Wanted | null {
-  if (points === 'all') return { matrix: wholeMatrix(), isWhole: true }
-  if (points === 'once') return { matrix: { cases: killedOnce(WORKER_POINTS), restarts: [] }, isWhole: false }
-  const named = points.split(',') as FaultPoint[]
+  if (points === 'all') return { matrix: wholeMatrix(), parts: Object.keys(PARTS), isWhole: true }
+  if (points === 'once')
+    return { matrix: { cases: killedOnce(WORKER_POINTS), restarts: [] }, parts: [], isWhole: false }
+  const named = points.split(',')
+  const parts = named.filter((one) => Object.hasOwn(PARTS, one))
+  const places = named.filter((one) => !parts.includes(one)) as FaultPoint[]
   const known: readonly string[] = WORKER_POINTS
-  return named.every((one) => known.includes(one)) ? { matrix: matrixOf(named), isWhole: false } : null
+  return places.every((one) => known.includes(one)) ? { matrix: matrixOf(places), parts, isWhole: false } : null
 }
 
 export async function crash(argv: readonly string[], print: (line: string) => void): Promise<number> {
@@ -64,12 +88,12 @@ export async function crash(argv: readonly string[], print: (line: string) => vo
       points: { type: 'string', default: 'once' },
       db: { type: 'string' },
       json: { type: 'boolean', default: false },
-      lanes: { type: 'string', default: '5' },
+      lanes: { type: 'string', default: '2' },
     },
   })
   const wanted = wantedOf(values.points)
   if (!wanted) {
-    print(`There is no such place; there are: all, once, ${WORKER_POINTS.join(', ')}.`)
+    print(`There is no such place; there are: all, once, ${[...Object.keys(PARTS), ...WORKER_POINTS].join(', ')}.`)
     return EXIT.usage
   }
   const needsOwn = values.db === undefined || wanted.matrix.restarts.length > 0
@@ -94,11 +118,11 @@ interface How {
 
 async function crashOn(
   { given, own }: { readonly given: Served; readonly own: Served | null },
-  { matrix, isWhole }: Wanted,
+  { matrix, parts, isWhole }: Wanted,
   { lanes, json, print }: How,
 ): Promise<number> {
   const started = performance.now()
-  const sources = await ofSuite<{ compiled(): string }>('compiled.ts')
+  const suite = await ofSuite<{ bundled(source: string): string }>('compiled.ts')
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-crash-'))
   const outcomes: Outcome[] = []
   const note = (outcome: Outcome): void => {
@@ -106,12 +130,12 @@ async function crashOn(
     if (outcome.trouble !== null) print(outcome.trouble)
     if (outcomes.length % 50 === 0) print(`${outcomes.length} cases`)
   }
-  const program = sources ? { program: join(sources.compiled(), 'src/eval/crash-worker.js') } : {}
+  const program = suite ? { program: suite.bundled('src/eval/crash-worker.ts') } : {}
   try {
     const ground = await openCrashGround(given.url, folder, program)
     try {
-      const tasks = [
-        ...(isWhole ? [lockTask(folder), raceTask(ground), ...callerTasks(ground)] : []),
+      const tasks: Task[] = [
+        ...parts.flatMap((name) => PARTS[name]?.(ground, folder) ?? []),
         ...matrix.cases.map((one) => () => outcomeOf(ground, one)),
       ]
       await inLanes(tasks, lanes, note)
@@ -156,14 +180,10 @@ async function restarted(
   }
 }
 
-async function inLanes(
-  tasks: readonly (() => Promise<Outcome>)[],
-  lanes: number,
-  note: (outcome: Outcome) => void,
-): Promise<void> {
+async function inLanes(tasks: readonly Task[], lanes: number, note: (outcome: Outcome) => void): Promise<void> {
   const queue = [...tasks]
   const lane = async (): Promise<void> => {
-    for (let next = queue.shift(); next; next = queue.shift()) note(await next())
+    for (let next = queue.shift(); next; next = queue.shift()) for (const one of [await next()].flat()) note(one)
   }
   await Promise.all(Array.from({ length: lanes }, lane))
 }
@@ -185,38 +205,6 @@ async function outcomeOf(ground: CrashGround, one: CrashCase): Promise<Outcome> 
       verdict === 'ok' && broken.length === 0 && isMet
         ? null
         : `${verdict}${isMet ? '' : ', and the place was not met'}: ${nameOf(one)} (${facts}; broken: ${broken.join(', ')})`,
-  }
-}
-
-interface OpenGround extends CrashGround {
-  close(): Promise<void>
-}
-
-let opened = 0
-
-/** A migrated database with its witness, and a provider. */
-async function openCrashGround(
-  url: string,
-  folder: string,
-  program: { readonly program?: string },
-): Promise<OpenGround> {
-  const migrator = await openMigrator(url)
-  await migrate(migrator)
-  await migrator.close()
-  opened += 1
-  const witness = await openWitness(url)
-  const db = await openPostgres({ url, connections: 8 })
-  const provider = await startEffectProvider({ log: join(folder, `effects-${opened}.jsonl`) })
-  return {
-    db,
-    url,
-    provider,
-    witness,
-    ...program,
-    patienceMs: 60_000,
-    async close() {
-      await Promise.all([provider.stop(), db.close(), witness.close()])
-    },
   }
 }
 

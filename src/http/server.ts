@@ -25,6 +25,8 @@ export interface HttpServer {
   readonly url: string
   /** Event streams that are open now. */
   streams(): number
+  /** Readiness off: `/readyz` says 503, and everything else is answered as before. */
+  drain(): void
   /** Readiness off, streams closed, requests in flight answered. */
   close(): Promise<void>
 }
@@ -37,7 +39,7 @@ const HEADER_BYTES = 16_384
 const MOST_STREAMS = 1_000
 const STALL_MS = 15_000
 /** After this the rest is cut off: whoever repeats with the same key gets the answer. */
-const CLOSE_MS = 10_000
+const CLOSE_MS = 5_000
 const IDLE_MS = 25
 
 /** @throws Fault `port_in_use` */
@@ -70,6 +72,9 @@ export async function createHttpServer(runtime: Runtime, options: HttpOptions): 
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     streams: open.open,
+    drain() {
+      isDraining = true
+    },
     async close() {
       isDraining = true
       open.close()

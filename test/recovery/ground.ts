@@ -6,7 +6,7 @@ import { inject } from 'vitest'
 import { type CrashCase, type CrashGround, type CrashResult, runCrashCase } from '../../src/eval/crash-case.ts'
 import { openWitness } from '../../src/db/witness.ts'
 import { startEffectProvider } from '../../src/testing/effect-provider.ts'
-import { compiled } from '../setup/compiled.ts'
+import { bundled } from '../setup/compiled.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
 
 export interface Ground extends CrashGround {
@@ -14,7 +14,7 @@ export interface Ground extends CrashGround {
   close(): Promise<void>
 }
 
-/** `processes`: workers of their own will be started, which is quicker from plain JavaScript. */
+/** `processes`: workers of their own will be started, which are quicker from one file. */
 export async function openGround({ processes = false } = {}): Promise<Ground> {
   const folder = mkdtempSync(join(tmpdir(), 'plimsoll-recovery-'))
   const [store, provider] = await Promise.all([
@@ -30,7 +30,7 @@ export async function openGround({ processes = false } = {}): Promise<Ground> {
     db: store.db,
     url: store.url,
     provider,
-    ...(processes ? { program: join(compiled(), 'src/eval/crash-worker.js') } : {}),
+    ...(processes ? { program: bundled('src/eval/crash-worker.ts') } : {}),
     patienceMs: 40_000,
     async close() {
       await witness.close()
@@ -40,8 +40,8 @@ export async function openGround({ processes = false } = {}): Promise<Ground> {
   }
 }
 
-/** Two cores: three processes at a time keep them busy, more of them only wait for each other. */
-const LANES = 3
+/** A case is mostly the wait for a lease: so many keep two cores busy, and more of them only wait for each other. */
+const LANES = 4
 
 /** Runs the cases side by side; the results are in the order of the cases. */
 export async function runCases(ground: CrashGround, cases: readonly CrashCase[]): Promise<readonly CrashResult[]> {

@@ -1,9 +1,28 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import type { CrashCase } from '../../src/eval/crash-case.ts'
+import { caseAt, type CrashCase, runCrashCase } from '../../src/eval/crash-case.ts'
 import { judge } from '../../src/eval/crash-judge.ts'
 import { type Ground, openGround, runCases } from './ground.ts'
 
 const url = inject('postgres')
+
+describe.skipIf(!url)('a process that is asked to end', () => {
+  let ground: Ground
+  beforeAll(async () => {
+    ground = await openGround({ processes: true })
+  })
+  afterAll(() => ground.close())
+
+  it('P6 in the middle of an effect says first that it is not ready, on every connection, and then ends with its work done', {
+    timeout: 60_000,
+  }, async () => {
+    const one = caseAt('ext.committedNoReply', 'term', 'manual')
+    const { politeEnd, reason, effects, ...rest } = await runCrashCase(ground, one)
+    // the effect was nobody's to ask about, and is known all the same: it was waited for
+    expect({ reason, effects, keys: rest.keys.length }).toEqual({ reason: 'completed', effects: 1, keys: 1 })
+    expect(politeEnd).toMatchObject({ code: 0, hasLease: false, ready: [200, 503, 503] })
+    expect(politeEnd?.evidence.effects).toMatchObject([{ status: 'settled', outcome: 'ok' }])
+  })
+})
 
 describe.skipIf(!url)('a worker that is paused for longer than its lease', () => {
   let ground: Ground
