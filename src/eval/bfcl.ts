@@ -7,7 +7,7 @@ import type { Json } from '../kernel/json.ts'
 import { readArguments } from '../tool/arguments.ts'
 import type { Contract } from '../tool/contract.ts'
 import { tool } from '../tool/define.ts'
-import { fromBfcl } from '../tool/foreign.ts'
+import { fromBfcl } from '../tool/schema/foreign.ts'
 
 export interface Corpus {
   readonly schemas: readonly { readonly name: string; readonly parameters: unknown }[]

@@ -6,7 +6,7 @@ import type { Contract } from '../tool/contract.ts'
 import { tool } from '../tool/define.ts'
 import { isLegalName } from '../tool/names.ts'
 import { registry } from '../tool/registry.ts'
-import { compileArguments } from '../tool/schema.ts'
+import { compileArguments } from '../tool/schema/schema.ts'
 import { type InputCase, inputText, type Judge } from './input-case.ts'
 
 const each = (names: string, schema: Json): Record<string, Json> =>

@@ -7,7 +7,7 @@ import type { RunEffectsRow, RunLedgerRow, RunListRow } from '../run/view.sql.ts
 import type { Json } from '../kernel/json.ts'
 import type { Runtime } from '../runtime.ts'
 import type { RunView } from '../run/view.store.ts'
-import type { ArtifactView } from '../tool/artifact.store.ts'
+import type { ArtifactView } from '../tool/result/artifact.store.ts'
 import type { MessageView } from '../session/session.store.ts'
 import type { StreamItem } from '../stream/follow.shell.ts'
 

@@ -1,7 +1,7 @@
 /** One attempt at one endpoint: a signed POST, and what came of it. */
 import type { Clock } from '../kernel/clock.ts'
 import { Fault, type FaultCode } from '../kernel/fault.ts'
-import type { Egress } from '../tool/egress.shell.ts'
+import type { Egress } from '../tool/egress/egress.shell.ts'
 import type { Target } from './outbox.store.ts'
 import { signedHeaders } from './webhook.ts'
 

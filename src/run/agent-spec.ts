@@ -1,6 +1,6 @@
 import type { Model } from '../model/port.ts'
 import type { Contract } from '../tool/contract.ts'
-import type { CompiledSchema } from '../tool/schema.ts'
+import type { CompiledSchema } from '../tool/schema/schema.ts'
 
 /** Limits of one run, as a product writes them. Each is a wall: there is no last step beyond it (B1). */
 export interface BudgetSpec {

@@ -6,9 +6,9 @@ import { Fault } from '../kernel/fault.ts'
 import type { ArtifactId, Ids } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
 import { scopeOf } from '../request/actor.ts'
-import type { ArtifactStore, ArtifactView } from '../tool/artifact.store.ts'
-import { fetchArtifact, type FetchParts } from '../tool/fetch.shell.ts'
-import type { ByteRange } from '../tool/objects.ts'
+import type { ArtifactStore, ArtifactView } from '../tool/result/artifact.store.ts'
+import { fetchArtifact, type FetchParts } from '../tool/result/fetch.shell.ts'
+import type { ByteRange } from '../tool/result/objects.ts'
 
 export interface Downloading {
   readonly ids: Ids

@@ -1,8 +1,8 @@
 /** How much a contract may ask for: numbers with their bounds, and lists of hosts and credentials (I1). */
-import { isHostPattern } from './egress.ts'
+import { isHostPattern } from './egress/egress.ts'
 import type { Rule } from './problem.ts'
 import type { ToolSpec } from './spec.ts'
-import type { SchemaSource } from './standard.ts'
+import type { SchemaSource } from './schema/standard.ts'
 
 type Spec = ToolSpec<SchemaSource>
 

@@ -9,8 +9,8 @@ import type { Arrived } from './later.ts'
 import type { Actor } from '../kernel/scope.ts'
 import type { FaultKind, FieldError, Reaction } from '../kernel/fault.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
-import type { ArtifactRef } from './artifact.ts'
-import type { Folder } from './sandbox.ts'
+import type { ArtifactRef } from './result/artifact.ts'
+import type { Folder } from './sandbox/sandbox.ts'
 
 export type { Json, JsonObject } from '../kernel/json.ts'
 

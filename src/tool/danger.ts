@@ -2,7 +2,7 @@
 import { type JsonObject, pointer } from '../kernel/json.ts'
 import type { EffectLevel, Waiver } from './contract.ts'
 import { type Problem, problem } from './problem.ts'
-import { subschemas } from './schema.ts'
+import { subschemas } from './schema/schema.ts'
 
 const HARSH = new Set(['send', 'pay', 'publish', 'delete', 'refund', 'transfer', 'cancel'])
 /** A verb that looks: `get_refund` refunds nothing. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Fault } from '../kernel/fault.ts'
 import { tool } from './define.ts'
 import type { ToolSpec } from './spec.ts'
-import type { SchemaSource } from './standard.ts'
+import type { SchemaSource } from './schema/standard.ts'
 
 const input = z.strictObject({ orderId: z.string(), cents: z.int().positive() })
 const commit = () => null

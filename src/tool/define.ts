@@ -10,11 +10,11 @@ import type { Arrived } from './later.ts'
 import type { AnsweredEffect, BreakerLimits, Contract, Implementation, ToolContext } from './contract.ts'
 import { compensationProblems } from './compensates.ts'
 import { exposedName } from './names.ts'
-import { pageProblems } from './page.ts'
+import { pageProblems } from './result/page.ts'
 import { defined, definitionFault, type Problem, problem } from './problem.ts'
 import { lineProblems, ruleProblems } from './rules.ts'
 import type { ToolSpec } from './spec.ts'
-import { compileSource, type InputOf, type SchemaSource } from './standard.ts'
+import { compileSource, type InputOf, type SchemaSource } from './schema/standard.ts'
 import { readTaxonomy } from './taxonomy.ts'
 
 export const TOOL_DEFAULTS = {

@@ -7,8 +7,8 @@ import { FAULTS, type FaultCode } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import { checkJson, RESULT_LIMITS } from '../kernel/plain.ts'
 import type { Contract, ErrorEnvelope, ToolOutcome } from './contract.ts'
-import { NO_SCRUB, type Scrub, scrubJson } from './scrub.ts'
-import { resultBytes, shortened } from './shorten.ts'
+import { NO_SCRUB, type Scrub, scrubJson } from './result/scrub.ts'
+import { resultBytes, shortened } from './result/shorten.ts'
 import { declaredError, ERROR_MESSAGES } from './toolerror.ts'
 
 type Bounds = Pick<Contract, 'maxResultBytes' | 'checkResult'>

@@ -5,7 +5,7 @@ import { harshWord, parameterProblems } from './danger.ts'
 import { isLegalName } from './names.ts'
 import { type Problem, problem, type Rule } from './problem.ts'
 import type { ToolSpec } from './spec.ts'
-import type { SchemaSource } from './standard.ts'
+import type { SchemaSource } from './schema/standard.ts'
 
 type Spec = ToolSpec<SchemaSource>
 

@@ -1,9 +1,9 @@
 /** What a call is given from outside, and how a tool comes by it: nothing that its contract does not declare. */
 import { Fault } from '../kernel/fault.ts'
 import type { AnsweredEffect, Contract, ToolContext } from './contract.ts'
-import type { Keeper } from './result.shell.ts'
-import type { Folder } from './sandbox.ts'
-import { NO_SCRUB, type Scrub } from './scrub.ts'
+import type { Keeper } from './result/result.shell.ts'
+import type { Folder } from './sandbox/sandbox.ts'
+import { NO_SCRUB, type Scrub } from './result/scrub.ts'
 
 export interface CallServices {
   /** By capability: those that the contract declares, fetched for this call. */

@@ -11,7 +11,7 @@ import type {
   Waiver,
 } from './contract.ts'
 import type { Arrived } from './later.ts'
-import type { InputOf, SchemaSource } from './standard.ts'
+import type { InputOf, SchemaSource } from './schema/standard.ts'
 import type { Taxonomy } from './taxonomy.ts'
 
 /** What an author writes. Everything that is not said has the safe default. */

@@ -4,7 +4,7 @@ import type { Contract } from './contract.ts'
 import { tool } from './define.ts'
 import { defined, definitionFault, type Problem, problem } from './problem.ts'
 import type { ToolSpec } from './spec.ts'
-import type { SchemaSource } from './standard.ts'
+import type { SchemaSource } from './schema/standard.ts'
 
 /** The code behind a YAML contract. `unknown` stands here, because only the implementation knows its provider. */
 export type YamlImplementation = Pick<

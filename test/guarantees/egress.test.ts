@@ -8,7 +8,7 @@ import type { Clock } from '../../src/kernel/clock.ts'
 import type { Actor } from '../../src/kernel/scope.ts'
 import { systemClock } from '../../src/kernel/system.shell.ts'
 import { tool } from '../../src/tool/define.ts'
-import { type Egress, openEgress, type Resolve } from '../../src/tool/egress.shell.ts'
+import { type Egress, openEgress, type Resolve } from '../../src/tool/egress/egress.shell.ts'
 import { callRead } from '../../src/tool/gateway.shell.ts'
 
 type Answer = (request: http.IncomingMessage, response: http.ServerResponse, body: string) => void

@@ -7,11 +7,11 @@ import { systemClock } from '../../src/kernel/system.shell.ts'
 import { definitionsOf, isolation, mcp, type McpServer, type McpSpec } from '../../src/mcp.ts'
 import type { Contract } from '../../src/tool/contract.ts'
 import { callRead } from '../../src/tool/gateway.shell.ts'
-import type { McpToolSpec } from '../../src/tool/mcp.ts'
+import type { McpToolSpec } from '../../src/tool/mcp/mcp.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
 import { plimsoll } from '../setup/cli.ts'
 import { heardBy, oddServer } from '../setup/mcp-servers.ts'
-import { openEgress } from '../../src/tool/egress.shell.ts'
+import { openEgress } from '../../src/tool/egress/egress.shell.ts'
 import { person, play } from '../setup/stage.ts'
 
 /** Each server is a process that has to start. */

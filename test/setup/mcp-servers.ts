@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { ProcessSpec } from '../../src/tool/mcp-process.shell.ts'
+import type { ProcessSpec } from '../../src/tool/mcp/mcp-process.shell.ts'
 
 const ODD = fileURLToPath(new URL('./mcp-odd.worker.ts', import.meta.url))
 

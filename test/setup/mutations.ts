@@ -10,6 +10,7 @@ import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
 import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
 import { SWEEP } from './retention-guards.ts'
 import { ABANDON, ALONE, ATTEND, RESTING } from './attention-guards.ts'
+import { outboxMutations } from './outbox-mutations.ts'
 import { answerMutations } from './answer-mutations.ts'
 import { ANSWER, ANSWER_LOCKS } from './answer-guards.ts'
 import { TELL, WAIT } from './signal-guards.ts'
@@ -76,6 +77,7 @@ const listOfRows = `wall := set_config('app.batch', (select '|' || string_agg(co
 
 export const MUTATIONS: readonly Mutation[] = [
   ...answerMutations({ step, submit, attend, abandon, driven }),
+  ...outboxMutations({ outboxClaim, outboxLook, sweep }, held),
   attend(
     'forgets who follows longer',
     "greatest(r.followed_until, now() + p_ms * interval '1 millisecond')",
@@ -417,119 +419,4 @@ export const MUTATIONS: readonly Mutation[] = [
     "'/' || environment || '/' || %s || '|'",
   ),
   wall('leaves a table out', "('run', 'id'), ", ''),
-
-  outboxClaim(
-    'serves an endpoint that is disabled',
-    "e.state = 'enabled' and e.retry_at <= now()",
-    'e.retry_at <= now()',
-    held,
-  ),
-  outboxClaim('leaves no endpoint in peace', ' and e.retry_at <= now()'),
-  outboxClaim('takes what is not due', ' and d.due_at <= now()'),
-  outboxClaim(
-    'takes what a living relay has',
-    `and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now()
-                        and (w.id <> p_worker or d.endpoint_id || '/' || d.run_id = any (p_held)))`,
-  ),
-  outboxClaim('never takes over', 'w.id = d.worker_id and w.lease_until > now()\n', 'w.id = d.worker_id\n'),
-  outboxClaim(
-    'leaves what its relay has lost',
-    "\n                        and (w.id <> p_worker or d.endpoint_id || '/' || d.run_id = any (p_held))",
-  ),
-  outboxClaim('takes what it carries', "or d.endpoint_id || '/' || d.run_id = any (p_held)"),
-  outboxClaim(
-    'counts what its relay has lost',
-    "\n          and (w.id <> p_worker or c.endpoint_id || '/' || c.run_id = any (p_held))",
-  ),
-  outboxClaim(
-    'takes for a worker without a lease',
-    'and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())',
-  ),
-  outboxClaim('counts nobody else', '(\n        select count(*) from', '(\n        select 0 * count(*) from'),
-  outboxClaim('counts the dead', 'c.worker_id is not null and w.lease_until > now()', 'c.worker_id is not null'),
-  outboxClaim('does not slow down for failures', 'case when e.failures > 0 then 1 else p_each end', 'p_each'),
-  outboxClaim('serves every sink', 's.name = any (p_sinks)', 'true'),
-  outboxClaim('forgets the limit', '\n    limit p_limit\n', '\n'),
-  outboxClaim('does not raise the epoch', 'epoch = d.epoch + 1', 'epoch = d.epoch'),
-  outboxClaim('takes in the name of nobody', 'set worker_id = p_worker', 'set worker_id = null'),
-  outboxClaim('crosses tenants', ' and (p.tenant_id is null or d.tenant_id = p.tenant_id)', '', held),
-
-  outboxLook(
-    'serves an endpoint that is disabled',
-    "e.state = 'enabled' and e.seen_at <= stale",
-    'e.seen_at <= stale',
-    held,
-  ),
-  outboxLook('looks as often as it is asked', "e.state = 'enabled' and e.seen_at <= stale", "e.state = 'enabled'"),
-  outboxLook('shows what operators alone may see', "where v.visibility = 'user'\n      and", 'where', held),
-  outboxLook('crosses tenants', 'r.tenant_id = l.tenant_id and r.environment', 'r.environment'),
-  outboxLook('crosses environments', ' and r.environment = l.environment'),
-  outboxLook('begins before the endpoint', 'r.created_at >= l.starts_at and r.created_at > l', 'r.created_at > l'),
-  outboxLook('begins before the sink', 'r.created_at >= s.starts_at and '),
-  outboxLook('tells every type', ' and (l.types is null or r.type = any (l.types))'),
-  outboxLook('does not look back', ' from sinking) x) - back', ' from sinking) x)'),
-  outboxLook('sends a run from its first event', '(select min(v.seq) - 1 from', '(select 0 * min(v.seq) from'),
-  outboxLook('does not move the head', 'set head = excluded.head', 'set head = d.head'),
-  outboxLook('tries early what waits', "case when d.due_at = 'infinity' then now() else d.due_at end", 'now()'),
-  outboxLook('leaves asleep what has more', "case when d.due_at = 'infinity' then now() else d.due_at end", 'd.due_at'),
-  outboxLook(
-    'does not say how far it looked',
-    'update plimsoll.endpoint e set seen_at = now()',
-    'update plimsoll.endpoint e set seen_at = e.seen_at',
-  ),
-
-  sweep('sweeps without a rule', ' and x.days is not null\n', '\n'),
-  sweep('forgets the days', 'greatest(rule.days * interval', 'greatest(0 * interval'),
-  sweep('forgets holds', 'and h.released_at is null and (h.subject_id', 'and false and (h.subject_id'),
-  sweep(
-    'forgets holds of the environment',
-    '(h.subject_id is null or h.subject_id = r.subject_id)',
-    '(h.subject_id = r.subject_id)',
-  ),
-  sweep('holds one subject for all', '(h.subject_id is null or h.subject_id = r.subject_id)', 'true'),
-  sweep('never forgets a hold', 'and h.released_at is null and (h.subject_id', 'and (h.subject_id'),
-  sweep('takes what is not sent', "d.due_at < 'infinity'", 'false'),
-  sweep('takes what nobody knows', "e.status in ('started', 'unknown')", 'false'),
-  sweep('starts anew each time', 'and (x.ended_at, x.id) > (after_at, after_run)'),
-  sweep('does not come back', 'first_kept := least(first_kept, r.ended_at);'),
-  sweep('does not stop at the limit', 'order by x.ended_at, x.id limit p_limit', 'order by x.ended_at, x.id'),
-  sweep('changes in a dry run', 'if p_dry then\n          if', 'if false then\n          if'),
-  sweep('moves on in a dry run', 'if not p_dry then\n        -- the next', 'if true then\n        -- the next'),
-  sweep(
-    'takes artifacts that nobody knows',
-    "p_class in ('value', 'artifact') and exists",
-    "p_class = 'value' and exists",
-  ),
-  sweep('takes artifacts of a conversation that goes on', 'and x.session_id = r.session_id', 'and false'),
-  sweep(
-    'keeps artifacts as long as anybody is alive',
-    'x.tenant_id = p_tenant and x.session_id = r.session_id',
-    'x.tenant_id = p_tenant',
-  ),
-  sweep('leaves what an artifact was about', 'set removed_at = now(), about = null', 'set removed_at = now()'),
-  sweep(
-    'forgets the day that a rate may count',
-    'cutoff := least(cutoff, now() -',
-    'cutoff := greatest(cutoff, now() -',
-  ),
-  sweep('takes starts that are young', 'c.starts[cardinality(c.starts)] < cutoff', 'true'),
-  sweep('deletes starts that are young', 'k.starts[cardinality(k.starts)] < cutoff', 'true'),
-  sweep('looks at the oldest start', 'k.starts[cardinality(k.starts)] < cutoff', 'k.starts[1] < cutoff'),
-  sweep('takes what a living run may be told', 'cutoff := least(cutoff, (select', 'cutoff := coalesce(cutoff, (select'),
-  sweep('takes what somebody waits for', 'x.id = any (k.waiters) and x.status', 'false and x.status'),
-  sweep(
-    'never takes what somebody waited for',
-    "x.id = any (k.waiters) and x.status in ('queued', 'running', 'waiting_confirmation')",
-    'x.id = any (k.waiters)',
-  ),
-  sweep('takes what was told of late', '(s.told_at is null or s.told_at < cutoff) and not', 'not'),
-  sweep('keeps the plan', 'set plan = p_blank_plan', 'set plan = plan'),
-  sweep('keeps the result', 'result = null', 'result = result'),
-  sweep(
-    'deletes attempts under a hold',
-    'h.environment = p_environment and h.released_at is null) then',
-    'false) then',
-  ),
-  sweep('deletes fresh attempts', 'and b.created_at < cutoff'),
-  sweep('deletes keys that live', 'and k.expires_at < cutoff'),
 ]

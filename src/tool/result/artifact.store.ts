@@ -1,0 +1,108 @@
+/** Rows of artifacts under their tenant. The bytes are elsewhere; a row is seen when the outcome that refers to it is settled. */
+import type { Db } from '../../db/port.ts'
+import type { Sealer } from '../../db/seal.ts'
+import type { ArtifactId, Id } from '../../kernel/ids.ts'
+import type { ActorKind, Scope } from '../../kernel/scope.ts'
+import type { ArtifactAbout, Kept } from './artifact.ts'
+import {
+  artifactDetail,
+  type ArtifactDetailRow,
+  artifactsOfRun,
+  auditDownload,
+  dropArtifacts,
+  keptFiles,
+  recordArtifacts,
+} from './artifact.sql.ts'
+import type { RowsSummary } from './summary.ts'
+
+type Walls = Pick<Scope, 'tenant' | 'environment'>
+
+export interface ArtifactPlace {
+  readonly run: string
+  readonly step: number
+  readonly position: number
+  readonly callId: string
+  readonly tool: string
+}
+
+export interface ArtifactView extends Omit<ArtifactDetailRow, 'about'> {
+  readonly name: string
+  readonly summary: RowsSummary | null
+  /** Stored bytes of a full frame. */
+  readonly frame: number
+}
+
+export interface Download {
+  readonly id: Id<'aud'>
+  readonly kind: ActorKind
+  readonly artifact: ArtifactId
+  readonly run: string
+  readonly sha256: string
+  /** `whole`, or the range. */
+  readonly outcome: string
+}
+
+export interface ArtifactStore {
+  /** Before the commit whose outcome refers to them, by the hash that it will be stored with. */
+  record(scope: Scope, place: ArtifactPlace, kept: readonly Kept[], resultHash: string): Promise<void>
+  /** An empty `user` is a caller who sees the whole tenant. */
+  ofRun(scope: Scope, user: string, run: string): Promise<readonly ArtifactView[]>
+  get(scope: Scope, user: string, artifact: ArtifactId): Promise<ArtifactView | null>
+  /** Files of a conversation, the oldest first. */
+  files(scope: Walls, session: string): Promise<readonly ArtifactView[]>
+  /** Records who took what; no content. */
+  downloaded(scope: Scope, entry: Download): Promise<void>
+  /** Of these objects, the keys of those that may be deleted; their rows are tombstones from now on. */
+  drop(walls: Walls, keys: readonly string[]): Promise<readonly string[]>
+}
+
+export function artifactStore(db: Db, sealer: Sealer): ArtifactStore {
+  const sealed = (tenant: string, about: ArtifactAbout): string =>
+    Buffer.from(sealer.seal(tenant, Buffer.from(JSON.stringify(about)))).toString('base64')
+  const view = (tenant: string, { about, ...row }: ArtifactDetailRow): ArtifactView => ({
+    ...row,
+    ...(JSON.parse(Buffer.from(sealer.open(tenant, about ?? new Uint8Array())).toString()) as ArtifactAbout),
+  })
+  return {
+    async record(scope, { run, step, position, callId, tool }, kept, resultHash) {
+      const artifacts = kept.map((k) => ({
+        id: k.id,
+        kind: k.kind,
+        media_type: k.mediaType,
+        bytes: k.bytes,
+        sha256: k.sha256,
+        object_key: k.objectKey,
+        about: sealed(scope.tenant, { name: k.name, frame: k.frame, summary: k.summary }),
+      }))
+      const origin = JSON.stringify({ kind: 'tool', tool, step, position })
+      const { tenant } = scope
+      const row = { tenant, run, step, position, callId, resultHash, origin, artifacts: JSON.stringify(artifacts) }
+      await db.write(scope, recordArtifacts, row)
+    },
+    async ofRun(scope, user, run) {
+      const rows = await db.read(scope, artifactsOfRun, { tenant: scope.tenant, run, user })
+      return rows.map((row) => view(scope.tenant, row))
+    },
+    async get(scope, user, artifact) {
+      const [row] = await db.read(scope, artifactDetail, { tenant: scope.tenant, artifact, user })
+      return row ? view(scope.tenant, row) : null
+    },
+    async files(scope, session) {
+      const rows = await db.read(scope, keptFiles, { tenant: scope.tenant, session })
+      return rows.map((row) => view(scope.tenant, row))
+    },
+    async downloaded({ tenant, environment, user }, { kind, ...entry }) {
+      await db.write({ tenant, environment }, auditDownload, {
+        ...entry,
+        tenant,
+        environment,
+        actor: user,
+        actorKind: kind,
+      })
+    },
+    async drop(walls, keys) {
+      const rows = await db.write(walls, dropArtifacts, { tenant: walls.tenant, keys: [...keys] })
+      return rows.map((row) => row.key)
+    },
+  }
+}
