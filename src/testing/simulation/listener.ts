@@ -5,15 +5,7 @@
 import type { OutboxMessage, Sink } from '../../journal/sink.ts'
 import type { EventRow } from '../memory/rows.ts'
 import type { Process } from './scheduler.ts'
-import type { World } from './world.ts'
-
-export interface Listener {
-  readonly sinks: readonly Sink[]
-  /** Whether `books` has everything that there is to hear. */
-  hasAll(): boolean
-  /** The last event of a run, `tenant/run`, that `books` has; null when nobody listens. */
-  heard(run: string): number | null
-}
+import type { Listener, World } from './world.ts'
 
 /** A request, and a reply, take a little. */
 const WAY_MS = 30

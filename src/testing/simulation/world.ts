@@ -1,5 +1,6 @@
 /** Everything that is there while one seed is played. */
 import type { Db } from '../../db/port.ts'
+import type { Sink } from '../../journal/sink.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Agent } from '../../run/agent.ts'
 import type { Worker } from '../../run/worker.shell.ts'
@@ -8,7 +9,6 @@ import type { Contract, ProbeOutcome } from '../../tool/contract.ts'
 import type { AllGuards, MemoryStore } from '../memory/store.ts'
 import type { Tables } from '../memory/tables.ts'
 import type { Verbs } from '../memory/verb.ts'
-import type { Listener } from './listener.ts'
 import type { Chance } from './random.ts'
 import type { Mode, Scenario } from './scenario.ts'
 import type { Process, Scheduler } from './scheduler.ts'
@@ -81,6 +81,15 @@ export interface Bug {
   readonly unchecked?: true
   /** The authoriser says yes to everything. */
   readonly permits?: true
+}
+
+/** Who hears of events. */
+export interface Listener {
+  readonly sinks: readonly Sink[]
+  /** Whether `books` has everything that there is to hear. */
+  hasAll(): boolean
+  /** The last event of a run, `tenant/run`, that `books` has; null when nobody listens. */
+  heard(run: string): number | null
 }
 
 export interface World {
