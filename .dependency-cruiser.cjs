@@ -6,7 +6,7 @@ const WORLD = '\\.(store|shell|sql)\\.ts$'
 const PURE = { path: `^src/(kernel|${SLICES})/`, pathNot: [WORLD, TEST] }
 
 /** Packages that compute and do nothing else, see docs/decisions/2026-11-30-packages-of-pure-files.md. */
-const PURE_PACKAGES = 'node_modules/(zod|ajv|ajv-formats|tokenx|yaml|ipaddr\\.js)/|^(node:)?crypto$'
+const PURE_PACKAGES = 'node_modules/(zod|ajv|ajv-formats|tokenx|yaml|ipaddr\\.js)/|^(node:)?(crypto|vm)$'
 
 /** Matches runtime imports only. */
 const atRunTime = { dependencyTypesNot: ['type-only'] }

@@ -30,6 +30,9 @@ export const MINTS = {
 const PURE = `src/{kernel,${SLICES.join(',')}}/**/*.ts`
 const NOT_PURE = ['**/*.store.ts', '**/*.shell.ts', '**/*.test.ts', '**/*.sql.ts']
 
+/** The one pure file that stops a computation. */
+const BOUNDED = 'src/tool/schema/bounded.ts'
+
 /** Of node:crypto a pure file takes only what gives the same bytes each time. */
 const HASHING = ['createHash', 'createHmac', 'hash', 'timingSafeEqual']
 
@@ -122,15 +125,22 @@ export const house = [
       'no-restricted-imports': [
         'error',
         {
-          paths: ['node:crypto', 'crypto'].map((name) => ({
-            name,
-            allowImportNames: HASHING,
-            message: 'Of node:crypto a pure file takes only hashing.',
-          })),
+          paths: [
+            ...['node:crypto', 'crypto'].map((name) => ({
+              name,
+              allowImportNames: HASHING,
+              message: 'Of node:crypto a pure file takes only hashing.',
+            })),
+            ...['node:vm', 'vm'].map((name) => ({
+              name,
+              message: `What takes too long is stopped by ${BOUNDED}.`,
+            })),
+          ],
         },
       ],
     },
   },
+  { files: [BOUNDED], rules: { 'no-restricted-imports': 'off' } },
   ...mintingFiles,
   {
     files: ['**/*.ts'],

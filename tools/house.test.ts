@@ -18,6 +18,7 @@ const PLANTED: readonly (readonly [file: string, text: string, rule: string])[] 
   ['src/run/microtask.ts', 'export const later = () => queueMicrotask(() => 1)', 'no-restricted-globals'],
   ['src/run/uuid.ts', 'export const id = () => crypto.randomUUID()', 'no-restricted-globals'],
   ['src/run/entropy.ts', "export { randomUUID } from 'node:crypto'", 'no-restricted-imports'],
+  ['src/run/machine.ts', "export { Script } from 'node:vm'", 'no-restricted-imports'],
   ['src/kernel/clock.ts', 'export const now = () => Date.now()', 'no-restricted-syntax'],
   ['src/run/sql.shell.ts', "export const q = 'select id from run where tenant = $1'", 'no-restricted-syntax'],
   ['src/http/sql.ts', 'export const q = `update run set version = 1`', 'no-restricted-syntax'],
@@ -87,6 +88,7 @@ const ALLOWED: readonly (readonly [file: string, text: string])[] = [
     'src/tool/hash.ts',
     "import { createHash } from 'node:crypto'\nexport const h = (s: string) => createHash('sha256').update(s)",
   ],
+  ['src/tool/schema/bounded.ts', "export { Script } from 'node:vm'"],
   ['src/cli/main.ts', "export { scripted } from '../testing/scripted.ts'"],
   [
     'src/gate/some.test.ts',

@@ -37,6 +37,25 @@ describe('schemas of arguments', () => {
     ])
   })
 
+  it.each([
+    ['a pattern goes back and forth over a text', { type: 'string', pattern: '^(a+)+$' }, {}],
+    ['a name is held against such a pattern', { type: 'object', patternProperties: { '^(a+)+$': {} } }, {}],
+    [
+      'definitions refer twice to the next one',
+      { $ref: '#/$defs/a0' },
+      Object.fromEntries(
+        Array.from({ length: 40 }, (_, i) => [`a${i}`, { allOf: [1, 2].map(() => ({ $ref: `#/$defs/a${i + 1}` })) }]),
+      ),
+    ],
+  ])('I3 no check holds the process: %s, and the value is refused', (_, inner, defs) => {
+    const text = `${'a'.repeat(60)}!`
+    const value = inner.type === 'object' ? { [text]: 1 } : text
+    const $defs = { ...defs, a40: { type: 'string' } }
+    const source = { type: 'object', properties: { a: inner }, $defs }
+    expect(compiled(source).check({ a: value })).toEqual([{ path: '', message: 'cannot be checked' }])
+    expect(compiled(z.strictObject({ a: z.string().regex(/^(a+)+$/) })).check({ a: text })).toHaveLength(1)
+  })
+
   it('I3 zod, Standard Schema and JSON Schema give one schema that the model can see', () => {
     const ours = {
       type: 'object',

@@ -11,6 +11,7 @@ import { hashJson } from '../../kernel/canonical.ts'
 import { freezeJson, type Json, type JsonObject, pointer } from '../../kernel/json.ts'
 import { checkJson } from '../../kernel/plain.ts'
 import { type Problem, problem } from '../problem.ts'
+import { bounded } from './bounded.ts'
 
 export type Check = (value: Json) => readonly FieldError[]
 
@@ -95,6 +96,11 @@ const SINGLE = new Set([
   'then',
   'else',
 ])
+/** Keywords that may take longer than the size of a value says. */
+const SLOW = ['pattern', 'patternProperties', 'format', 'uniqueItems', '$ref']
+/** For what they judge: a moment, and more for a value that is large; an honest check is ten times as fast. */
+const CHECK_MS = 200
+const CHARS_PER_MS = 10_000
 /** Where the engine accepts what it should refuse, in cases of the test suite of the standard; nobody can rely on them. */
 const MISJUDGED = ['unevaluatedItems', '$dynamicRef', '$dynamicAnchor']
 /** Keywords beside which `additionalProperties` does not see all declared fields. */
@@ -153,7 +159,11 @@ function compile(schema: JsonObject, at: string, origin: Origin): Compiled {
     const cause = `${error instanceof Error ? error.message : 'The schema cannot be compiled'}.`
     return { ok: false, problems: [problem('schema_invalid', at, cause, 'remove or correct the named keyword.')] }
   }
-  const compiled: CompiledSchema = Object.freeze({ schema: freezeJson(schema), hash, check: checker(validate) })
+  const compiled: CompiledSchema = Object.freeze({
+    schema: freezeJson(schema),
+    hash,
+    check: checker(validate, isSlow(schema)),
+  })
   if (cache.size >= MOST_CACHED) cache.clear()
   cache.set(key, compiled)
   return { ok: true, compiled }
@@ -189,11 +199,19 @@ function metaProblems(errors: readonly ErrorObject[], at: string): Problem[] {
   return [...seen.values()].slice(0, MOST_ERRORS)
 }
 
-/** The engine compares members by `valueOf` and `constructor`; a stranger may send such keys, and a crash is a refusal. */
-function checker(validate: ValidateFunction): Check {
+const isSlow = (schema: JsonObject): boolean =>
+  [...subschemas(schema)].some(([, inner]) => SLOW.some((keyword) => inner[keyword] !== undefined))
+
+/**
+ * The engine compares members by `valueOf` and `constructor`; a stranger may send such keys, and a crash is a refusal. So
+ * is a check without an end.
+ */
+function checker(validate: ValidateFunction, isSlow: boolean): Check {
   return (value) => {
+    const text = JSON.stringify(value)
+    const judge = (): boolean => validate(JSON.parse(text))
     try {
-      if (validate(JSON.parse(JSON.stringify(value)))) return []
+      if (isSlow ? bounded(CHECK_MS + text.length / CHARS_PER_MS, judge) : judge()) return []
     } catch {
       return [{ path: '', message: 'cannot be checked' }]
     }
