@@ -364,6 +364,33 @@ describe('limits', () => {
     }
   })
 
+  it('K1 a request whose body never comes to its end is left with its time and its caller, and its source is closed', async () => {
+    const endless = () => {
+      let body: ReadableStream | undefined
+      const isClosed = new Promise<unknown>((cancel) => {
+        body = new ReadableStream({
+          start: (out) => out.enqueue(Buffer.from('a')),
+          pull: () => new Promise(() => {}),
+          cancel,
+        })
+      })
+      return { init: { method: 'POST', body, duplex: 'half' } as RequestInit, isClosed }
+    }
+    let ring = (): void => {}
+    const clock = { ...systemClock, after: (_: number, then: () => void) => ((ring = then), () => {}) }
+    const late = endless()
+    const work = reach({}, clock)(vendor.origin, late.init)
+    ring()
+    expect(await messageOf(work)).toBe('The host took too long.')
+    await late.isClosed
+    const gone = new AbortController()
+    const left = endless()
+    const stopped = reach()(vendor.origin, { ...left.init, signal: gone.signal })
+    gone.abort(new Error('left'))
+    expect(await messageOf(stopped)).toBe('left')
+    await left.isClosed
+  })
+
   it('K1 the reason of the caller comes back when its signal aborts, before and during the answer', async () => {
     const gone = new AbortController()
     const arrived = new Promise<void>((resolve) => {

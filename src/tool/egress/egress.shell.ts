@@ -130,7 +130,7 @@ export function openEgress(options: EgressOptions): Egress {
             hasBody: request.body !== null,
           }
           const most = request.redirect === 'manual' ? 0 : request.redirect === 'error' ? -1 : redirects
-          const response = await follow(first, await request.arrayBuffer(), Math.max(0, most), rules, signal)
+          const response = await follow(first, await bodyOf(request, signal), Math.max(0, most), rules, signal)
           if (most < 0 && isRedirect(response.status)) throw refused('redirects')
           if (Number(response.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
           const { status, statusText } = response
@@ -167,6 +167,11 @@ const signalled = (signal: AbortSignal): Error | null => (signal.aborted ? (sign
 function faultOf(error: unknown): Fault {
   for (let at = error; at instanceof Error; at = at.cause) if (Fault.is(at)) return at
   return new Fault('egress_failed')
+}
+
+/** The whole body, since a redirect may ask for it again. One that does not come to its end is left with the signal. */
+function bodyOf({ body }: Request, signal: AbortSignal): Promise<ArrayBuffer> {
+  return new Response(body?.pipeThrough(new TransformStream(), { signal }) ?? null).arrayBuffer()
 }
 
 /** A body that is read as its reader asks for it, and no further than the limit. */
