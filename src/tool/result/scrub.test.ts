@@ -30,6 +30,26 @@ describe('credentials in what a call gives back', () => {
     expect(Buffer.from(bytes).equals(Buffer.from(text))).toBe(false)
   })
 
+  it.each([
+    ['a URL with small escapes', (v: string) => encodeURIComponent(v).replace(/%../g, (e) => e.toLowerCase())],
+    ['a form', (v: string) => new URLSearchParams({ v }).toString()],
+    [
+      'a URL of a strict language',
+      (v: string) => encodeURIComponent(v).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16)}`.toUpperCase()),
+    ],
+    ['JSON with escaped slashes', (v: string) => JSON.stringify({ v }).replaceAll('/', '\\/')],
+    [
+      'a page',
+      (v: string) =>
+        v.replaceAll('&', '&amp;').replaceAll("'", '&#39;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
+    ],
+  ])('I6 a credential of mixed case that somebody echoes in %s is taken out whole', (_, echo) => {
+    for (const secret of ['AbC/dEf+GhI==', "S3cret!(of)'Ann'*~", 'Tok&en<"Xy/Z', 'A b!C/d'])
+      expect(scrubOf([secret]).text(`before ${echo(secret)} after`)).toMatch(
+        /^before (\{"v":"|v=)?\[credential removed\]("\})? after$/,
+      )
+  })
+
   it('I6 a value is found in base64 whatever stands before and after it', () => {
     const random = fc.string({ minLength: 12, maxLength: 40, unit: 'binary-ascii' })
     fc.assert(

@@ -33,12 +33,21 @@ export function scrubOf(secrets: readonly string[]): Scrub {
   }
 }
 
-/** As it is, in JSON, in a URL, in a form, in hex, and in base64 wherever it may stand in what was encoded. */
+/** As it is, in JSON, in a URL, in a form, in HTML, in hex, and in base64 wherever it may stand in what was encoded. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret)
   const url = encodeURIComponent(secret)
+  const form = new URLSearchParams({ '': secret }).toString().slice(1)
+  const json = JSON.stringify(secret).slice(1, -1)
   const hex = bytes.toString('hex')
-  const plain = [secret, JSON.stringify(secret).slice(1, -1), url, url.toLowerCase(), url.replaceAll('%20', '+')]
+  // many servers write `/` as `\/` in JSON
+  const plain = [
+    secret,
+    json,
+    json.replaceAll('/', '\\/'),
+    html(secret),
+    ...[url, form, strict(url)].flatMap(bothCases),
+  ]
   const encoded = [0, 1, 2].flatMap((offset) => base64Core(bytes, offset)).filter((f) => f.length >= SHORTEST_FORM)
   return [
     ...plain,
@@ -48,6 +57,21 @@ function formsOf(secret: string): string[] {
     ...encoded.map((f) => f.replaceAll('+', '-').replaceAll('/', '_')),
   ]
 }
+
+/** RFC 3986: what `encodeURIComponent` leaves and other languages escape. */
+const strict = (url: string): string => url.replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** The digits of an escape are written large or small; the rest of the value keeps its case. */
+const bothCases = (url: string): readonly string[] => [url, url.replace(/%[0-9A-F]{2}/g, (e) => e.toLowerCase())]
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const html = (text: string): string => text.replace(/[&<>"']/g, (c) => ENTITIES[c] ?? c)
 
 /** The characters of base64 that the value alone decides when `offset` bytes stand before it: `user:` before a password. */
 function base64Core(bytes: Uint8Array, offset: number): string {
