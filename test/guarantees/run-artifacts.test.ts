@@ -306,6 +306,12 @@ describe.each(ENGINES)('large results on the %s store', (engine) => {
         folder: true,
         run: async (p, cx) => (await cx.folder()).keep((p as { name: string }).name),
       }),
+      tool('files.remove@1', {
+        input: named,
+        effect: 'read',
+        folder: true,
+        run: async (p, cx) => rmSync(join((await cx.folder()).path, (p as { name: string }).name), { recursive: true }),
+      }),
       tool('files.read@1', {
         input: named,
         effect: 'read',
@@ -357,6 +363,34 @@ describe.each(ENGINES)('large results on the %s store', (engine) => {
         join('acme', 'production', first.session),
       )
       await other.stop()
+    })
+
+    it('A10 a file that was kept under the name of what is a folder now does not close the conversation for ever', async () => {
+      const acting = await play(store, { model: model, tools: filing, more: { objects, folders: join(root, 'up') } })
+      const first = await acting.say('files__write d')
+      await first.rest()
+      let { sessionVersion } = first
+      const goOn = async (text: string, on = acting) => {
+        const said = await on.say(text, { session: first.session, sessionVersion })
+        sessionVersion = said.sessionVersion
+        await said.rest()
+        return (await said.results())[0]
+      }
+      await goOn('files__keep d')
+      await goOn('files__remove d')
+      await goOn('files__write d/e')
+      expect(await goOn('files__keep d/e')).toMatchObject({ name: 'd/e' })
+      await acting.worker.stop()
+      const other = await acting.again({ more: { objects, folders: join(root, 'down') } })
+      expect(await goOn('files__read d/e', other)).toBe('content of d/e')
+      // and back: what stands in the way on a machine gives way to what was kept later
+      await goOn('files__remove d', other)
+      await goOn('files__write d', other)
+      await goOn('files__keep d', other)
+      await other.worker.stop()
+      const back = await acting.again({ more: { objects, folders: join(root, 'up') } })
+      expect(await goOn('files__read d', back)).toBe('content of d')
+      await back.stop()
     })
 
     it('A10 that cannot be made again is a clear failure, never an empty folder', async () => {

@@ -102,6 +102,7 @@ async function make({ kept }: FolderParts, at: FolderAt, home: string): Promise<
 }
 
 async function restore(parts: FetchParts, at: FolderAt, home: string, file: ArtifactView): Promise<void> {
+  await makeWay(home, file.name)
   const path = await confined(home, file.name, 'make')
   const part = join(home, `${file.id}.part`)
   const handle = await open(part, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | NO_LINK, FILE_MODE)
@@ -112,6 +113,18 @@ async function restore(parts: FetchParts, at: FolderAt, home: string, file: Arti
     await handle.close()
   }
   await rename(part, path)
+}
+
+/** What was kept is the word of the conversation: a file where its folder belongs gives way, as does a folder or a link where it belongs. */
+async function makeWay(home: string, name: string): Promise<void> {
+  const parts = partsOf(name) ?? []
+  for (const n of parts.keys()) {
+    const path = join(filesOf(home), ...parts.slice(0, n + 1))
+    const found = await lstat(path).catch(() => null)
+    if (found === null) return
+    const fits = n === parts.length - 1 ? found.isFile() : found.isDirectory()
+    if (!fits) return rm(path, { recursive: true, force: true })
+  }
 }
 
 async function idsHere(home: string): Promise<readonly string[]> {
