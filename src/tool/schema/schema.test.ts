@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { parseStrict } from '../../kernel/json.ts'
+import { fromDraft07, fromJsonSchema } from './foreign.ts'
 import { compileSource, type SchemaSource } from './standard.ts'
 
 const compiled = (source: SchemaSource) => {
@@ -54,6 +55,13 @@ describe('schemas of arguments', () => {
     const source = { type: 'object', properties: { a: inner }, $defs }
     expect(compiled(source).check({ a: value })).toEqual([{ path: '', message: 'cannot be checked' }])
     expect(compiled(z.strictObject({ a: z.string().regex(/^(a+)+$/) })).check({ a: text })).toHaveLength(1)
+  })
+
+  it('I3 no schema makes its check answer later: whatever is not a yes is a no', () => {
+    const late = { type: 'object', properties: { a: { type: 'string' } }, $async: true }
+    for (const source of [late, fromJsonSchema(late), fromJsonSchema({ type: 'object', properties: { a: late } })])
+      expect(problems(source)).toEqual([expect.stringMatching(/^schema_unsure .*\/\$async$/)])
+    expect(problems(fromDraft07(late))).not.toEqual([])
   })
 
   it('I3 zod, Standard Schema and JSON Schema give one schema that the model can see', () => {

@@ -101,8 +101,11 @@ const SLOW = ['pattern', 'patternProperties', 'format', 'uniqueItems', '$ref']
 /** For what they judge: a moment, and more for a value that is large; an honest check is ten times as fast. */
 const CHECK_MS = 200
 const CHARS_PER_MS = 10_000
-/** Where the engine accepts what it should refuse, in cases of the test suite of the standard; nobody can rely on them. */
-const MISJUDGED = ['unevaluatedItems', '$dynamicRef', '$dynamicAnchor']
+/**
+ * Where the engine accepts what it should refuse, in cases of the test suite of the standard; nobody can rely on them. And
+ * its own word for a check that answers later, which no standard knows.
+ */
+const MISJUDGED = ['unevaluatedItems', '$dynamicRef', '$dynamicAnchor', '$async']
 /** Keywords beside which `additionalProperties` does not see all declared fields. */
 const COMPOSING = ['allOf', 'anyOf', 'oneOf', 'if', '$ref', 'dependentSchemas']
 
@@ -131,7 +134,9 @@ function readSchema(source: unknown, at: string): JsonObject | Problem[] {
     for (const keyword of MISJUDGED) {
       if (inner[keyword] === undefined) continue
       const cause = 'The validator does not judge this keyword as the standard does in every case.'
-      problems.push(problem('schema_unsure', where(keyword), cause, 'say it with `items`, `contains` or `$ref`.'))
+      problems.push(
+        problem('schema_unsure', where(keyword), cause, 'remove it, or say it with `items`, `contains` or `$ref`.'),
+      )
     }
   }
   return problems.length > 0 ? problems : schema
@@ -209,13 +214,14 @@ const isSlow = (schema: JsonObject): boolean =>
 function checker(validate: ValidateFunction, isSlow: boolean): Check {
   return (value) => {
     const text = JSON.stringify(value)
-    const judge = (): boolean => validate(JSON.parse(text))
+    const judge = (): unknown => validate(JSON.parse(text))
     try {
-      if (isSlow ? bounded(CHECK_MS + text.length / CHARS_PER_MS, judge) : judge()) return []
+      if ((isSlow ? bounded(CHECK_MS + text.length / CHARS_PER_MS, judge) : judge()) === true) return []
+      if (validate.errors?.length) return validate.errors.slice(0, MOST_ERRORS).map(fieldError)
     } catch {
-      return [{ path: '', message: 'cannot be checked' }]
+      // nothing of what was thrown is for anybody
     }
-    return (validate.errors ?? []).slice(0, MOST_ERRORS).map(fieldError)
+    return [{ path: '', message: 'cannot be checked' }]
   }
 }
 
