@@ -75,13 +75,30 @@ export function oauthAccounts({ providers, tokens, sealer, clock, random }: OAut
   }
   /** Refreshes that are under way: a refresh token that is used twice is revoked by many providers. */
   const refreshing = new Map<string, Promise<Tokens | null>>()
+  /** What is changing a connection: a refresh beside it would bring back what was given back, or replaced. */
+  const changing = new Map<string, Promise<unknown>>()
 
-  async function refreshed(owner: CredentialOwner, provider: OAuthProvider, old: Tokens): Promise<Tokens | null> {
+  async function alone<T>(key: string, work: () => Promise<T>): Promise<T> {
+    for (let other = changing.get(key); other; other = changing.get(key)) await other.catch(() => {})
+    const mine = work().finally(() => changing.delete(key))
+    changing.set(key, mine)
+    return mine
+  }
+
+  async function kept(owner: CredentialOwner, key: string): Promise<Tokens | null> {
+    const sealed = await tokens.get(key)
+    return sealed && open<Tokens>(owner, sealed)
+  }
+
+  async function refreshed(owner: CredentialOwner, provider: OAuthProvider, key: string): Promise<Tokens | null> {
+    // another may have been quicker since it was found to be over
+    const old = await kept(owner, key)
+    if (!old || !isOver(old, clock.now())) return old
     if (old.refresh === null) return null
     const answer = await ask(provider, { grant_type: 'refresh_token', refresh_token: old.refresh })
     const next = tokensOf(answer, clock.now(), old.refresh)
     // refused: the user took it back at the provider, and connects anew
-    if (next) await tokens.put(keyOf(owner, provider.capability), seal(owner, next))
+    if (next) await tokens.put(key, seal(owner, next))
     return next
   }
 
@@ -113,24 +130,23 @@ export function oauthAccounts({ providers, tokens, sealer, clock, random }: OAut
       })
       const got = tokensOf(answer, clock.now(), null)
       if (!got) throw new Fault('unavailable', 'The provider did not take the code.')
-      await tokens.put(keyOf(owner, pending.capability), seal(owner, got))
+      await alone(pending.owner, () => tokens.put(pending.owner, seal(owner, got)))
     },
     async get(owner, capability) {
       const provider = providers.find((p) => p.capability === capability)
       const key = keyOf(owner, capability)
-      const sealed = provider && (await tokens.get(key))
-      if (!provider || !sealed) return null
-      const now = open<Tokens>(owner, sealed)
+      const now = provider ? await kept(owner, key) : null
+      if (!provider || !now) return null
       if (!isOver(now, clock.now())) return now.access
-      const under = refreshing.get(key) ?? refreshed(owner, provider, now).finally(() => refreshing.delete(key))
+      const under =
+        refreshing.get(key) ?? alone(key, () => refreshed(owner, provider, key)).finally(() => refreshing.delete(key))
       refreshing.set(key, under)
       return (await under)?.access ?? null
     },
     async revoke(owner, capability) {
       const provider = providerOf(capability)
-      // a refresh that is under way would bring it back
-      await refreshing.get(keyOf(owner, capability))
-      const sealed = await tokens.take(keyOf(owner, capability))
+      const key = keyOf(owner, capability)
+      const sealed = await alone(key, () => tokens.take(key))
       if (!sealed || provider.revokeUrl === undefined) return
       const { access, refresh } = open<Tokens>(owner, sealed)
       await ask({ ...provider, tokenUrl: provider.revokeUrl }, { token: refresh ?? access })

@@ -178,6 +178,53 @@ describe('an account that a user connects', () => {
     expect(await accounts.get(ann, 'calendar', signal)).toBeNull()
   })
 
+  /** A call that has read the old tokens, and goes on when it is let. */
+  function slowReader() {
+    let goOn = (): void => {}
+    let isFirst = true
+    const opened = new Promise<void>((resolve) => (goOn = resolve))
+    const slow: TokenStore = {
+      ...tokens,
+      async get(key) {
+        const found = await tokens.get(key)
+        if (isFirst) {
+          isFirst = false
+          await opened
+        }
+        return found
+      },
+    }
+    accounts = oauthAccounts({
+      providers: [registered],
+      tokens: slow,
+      sealer: plainSealer,
+      clock,
+      random: systemRandom,
+    })
+    return { read: Promise.resolve(accounts.get(ann, 'calendar', signal)), goOn }
+  }
+
+  it('T8 a call that was about to refresh does not bring back what is revoked meanwhile', async () => {
+    await connected()
+    await clock.advance(3_600_000)
+    const { read, goOn } = slowReader()
+    await accounts.revoke(ann, 'calendar')
+    goOn()
+    expect(await read).toBeNull()
+    expect(await accounts.get(ann, 'calendar', signal)).toBeNull()
+  })
+
+  it('T8 a call that was about to refresh spends no refresh token that another has spent meanwhile', async () => {
+    await connected()
+    await clock.advance(3_600_000)
+    const { read, goOn } = slowReader()
+    const before = seen.refreshes
+    const other = await accounts.get(ann, 'calendar', signal)
+    goOn()
+    expect(await read).toBe(other)
+    expect(seen.refreshes - before).toBe(1)
+  })
+
   it.each([
     null,
     'text',
