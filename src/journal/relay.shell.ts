@@ -47,6 +47,8 @@ const HOUR_MS = 3_600_000
 const AGAIN_MS = 5_000
 /** What is on its way when the worker stops has this long. */
 const GRACE_MS = 5_000
+/** A sink that says nothing for so long has failed: its place is one of few. */
+const SINK_MS = 60_000
 
 /** `worker`: whose lease holds the claims. `everyMs`: between two looks, over all relays. */
 export function startRelay(parts: RelayParts, worker: () => string, everyMs: number): Relay {
@@ -164,10 +166,27 @@ async function publish(
   })
   try {
     if (!sink) return ended(false)
-    await sink.publish(message, signal)
+    await handed(sink, message, parts.clock, signal)
     return ended(true)
   } catch {
     return ended(false)
+  }
+}
+
+/** A sink is code of the program: whether it listens to its signal or not, nobody waits longer for it. */
+async function handed(sink: Sink, message: OutboxMessage, clock: Clock, signal: AbortSignal): Promise<void> {
+  const own = new AbortController()
+  const cancel = clock.after(SINK_MS, () => own.abort(new Fault('egress_failed')))
+  const either = AbortSignal.any([signal, own.signal])
+  const over = new Promise<never>((_, reject) => {
+    const leave = (): void => reject(either.reason as Error)
+    if (either.aborted) leave()
+    either.addEventListener('abort', leave)
+  })
+  try {
+    await Promise.race([sink.publish(message, either), over])
+  } finally {
+    cancel()
   }
 }
 

@@ -28,8 +28,8 @@ export interface Sink {
   /** `[a-z0-9_]{1,40}`; its place in the log is kept under this name. */
   readonly name: string
   /**
-   * Resolves when the message is safe. A rejection is tried again, later and for ever; the run's next event waits for it.
-   * Aborts when the worker stops and its time is over.
+   * Resolves when the message is safe. A rejection is tried again, later and for ever, and so is silence of a minute; the
+   * run's next event waits for it. Aborts then, and when the worker stops and its time is over.
    */
   publish(message: OutboxMessage, signal: AbortSignal): Promise<void>
 }

@@ -1,5 +1,6 @@
 /** Runs with events to send, and relays on one store. */
 import type { Db } from '../../src/db/port.ts'
+import type { Clock } from '../../src/kernel/clock.ts'
 import type { FaultHook } from '../../src/kernel/faultpoint.ts'
 import type { Sink } from '../../src/journal/sink.ts'
 import { actorFrom } from '../../src/request/actor.ts'
@@ -18,6 +19,7 @@ export interface RelayScene {
   readonly sinks?: readonly Sink[]
   readonly fault?: FaultHook
   readonly db?: Db
+  readonly clock?: Clock
 }
 
 export interface Relaying {
@@ -26,13 +28,14 @@ export interface Relaying {
 }
 
 /** A program without agents, whose worker has a relay that looks every 20 ms. */
-export const runtimeFor = (store: TestStore, { receivers = [], sinks = [], fault, db }: RelayScene): Runtime =>
+export const runtimeFor = (store: TestStore, { receivers = [], sinks = [], fault, db, clock }: RelayScene): Runtime =>
   createRuntime({
     db: db ?? store.db,
     agents: [],
     sinks,
     developmentOrigins: receivers.map((r) => r.url),
     ...(fault && { fault }),
+    ...(clock && { clock }),
   })
 
 export async function relaying(store: TestStore, scene: RelayScene): Promise<Relaying> {
