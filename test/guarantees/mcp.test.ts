@@ -1,5 +1,5 @@
 /** Servers of tools behind the gateway: each is a process of its own, and what it does is not ours. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -9,6 +9,7 @@ import type { Contract } from '../../src/tool/contract.ts'
 import { callRead } from '../../src/tool/gateway.shell.ts'
 import type { McpToolSpec } from '../../src/tool/mcp/mcp.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
+import { until } from '../setup/plane.ts'
 import { plimsoll } from '../setup/cli.ts'
 import { heardBy, oddServer } from '../setup/mcp-servers.ts'
 import { openEgress } from '../../src/tool/egress/egress.shell.ts'
@@ -144,6 +145,24 @@ describe('a server of tools', { timeout: SLOW }, () => {
   it('I8 a server that is not there is said to be away, and no call is counted as begun', async () => {
     const { named } = odd(allRead('ok_tool'), { command: '/nowhere/server', args: [] })
     expect(await read(named('ok_tool'))).toMatchObject({ code: 'server_unavailable' })
+  })
+
+  it('I8 P6 a server that never answers its first request holds nobody who closes it, and is ended', async () => {
+    const log = join(folder, 'silent')
+    const script = `require('node:fs').writeFileSync(${JSON.stringify(log)}, String(process.pid)); setInterval(() => {}, 1000)`
+    const silent = mcp('odd', { command: process.execPath, args: ['-e', script], approved })
+    const asked = silent.check()
+    const pid = await until(
+      async () => (existsSync(log) ? Number(readFileSync(log, 'utf8')) : 0),
+      (found) => found > 0,
+    )
+    const first = await Promise.race([
+      silent.close().then(() => 'closed'),
+      systemClock.sleep(20_000).then(() => 'held'),
+    ])
+    expect(first).toBe('closed')
+    expect((await asked).every((tool) => ['unreachable', 'refused'].includes(tool.standing))).toBe(true)
+    expect(() => process.kill(pid, 0)).toThrow()
   })
 
   it('I8 J4 a write that broke is unknown: it waits for an operator and reaches the server once', async () => {

@@ -137,8 +137,9 @@ export function openConnection(makeTransport: () => Transport, clock: Clock): Co
     },
     async close() {
       isClosed = true
-      await opening?.catch(() => {})
+      // the one that is just being opened among them: a server that says nothing would hold us for as long as it may
       await Promise.all([...clients].map((client) => client.close().catch(() => {})))
+      await opening?.catch(() => {})
     },
   }
 }
