@@ -30,15 +30,15 @@ export async function startEffect(
   parts: ActParts,
   work: Work,
   call: Call,
-  { again }: { again: boolean },
+  // without a key, and without a person's word, a repeat comes only after a clear "not there"
+  { again, isOpen = again && (call.retryByKey || call.again) }: { again: boolean; isOpen?: boolean },
 ): Promise<Acted> {
   throwIfHandedBack(work.signal)
   if (call.attempt >= MOST_STARTS && !call.again) return unknown(work.run, call)
   await parts.fault('preflight.before')
   const contract = await allowed(parts, work, call)
-  // without a key a repeat comes only after a clear "not there"
-  if (typeof contract === 'string')
-    return again && call.retryByKey ? unknown(work.run, call) : settled(work.run, call, refused(contract))
+  // a refusal says nothing of the tries before
+  if (typeof contract === 'string') return isOpen ? unknown(work.run, call) : settled(work.run, call, refused(contract))
   // the rules under which somebody agreed are no longer ours
   if (!again && work.run.release !== parts.agent.release && call.approval !== 'auto')
     return settled(work.run, call, refused('stale_plan'))
@@ -58,7 +58,7 @@ export async function startEffect(
   const place = again ? null : await admitted(parts, work, contract)
   if (place && 'ok' in place) return settled(work.run, call, place)
   try {
-    return await startIn(parts, work, call, { again, contract, services, place })
+    return await startIn(parts, work, call, { again, isOpen, contract, services, place })
   } finally {
     place?.leave('nothing')
   }
@@ -66,6 +66,8 @@ export async function startEffect(
 
 interface Starting extends Prepared {
   readonly again: boolean
+  /** An earlier try may have happened. */
+  readonly isOpen: boolean
   readonly place: Place | null
 }
 
@@ -83,7 +85,7 @@ async function startIn(parts: ActParts, work: Work, call: Call, how: Starting): 
   const begun = { ...work, signal: work.firm, run: startedRun(work.run, call, started.version) }
   return (
     (await perform(parts, begun, call, { ...how, asked })) ??
-    startEffect(parts, begun, callOf(begun.run, call), { again: true })
+    startEffect(parts, begun, callOf(begun.run, call), { again: true, isOpen: how.isOpen })
   )
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Resolution } from '../../src/run/resolve.shell.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { person, play } from '../setup/stage.ts'
+import { person, play, type Scene } from '../setup/stage.ts'
 
 const input = z.strictObject({ n: z.int() })
 
@@ -16,7 +16,7 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
   afterAll(() => store.close())
 
   /** A run whose effect has broken off: the first try has no outcome, the second has. */
-  async function parked() {
+  async function parked(scene: Partial<Scene> = {}) {
     const keys: string[] = []
     const contract = tool('world.change@1', {
       input,
@@ -30,6 +30,7 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
       },
     })
     const stage = await play(store, {
+      ...scene,
       tools: [contract],
       script: (_, turn) =>
         turn === 0 ? { calls: [{ name: contract.exposedName, arguments: { n: 1 } }] } : { text: 'done' },
@@ -55,6 +56,30 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
     expect(await audits(said.run)).toEqual([
       { actor: 'olga', action: 'effect.resolve', outcome: 'retry', reason: 'their log ends before it' },
     ])
+    await stage.stop()
+  })
+
+  it.each([
+    ['is not allowed any more', () => false],
+    [
+      'cannot be judged',
+      () => {
+        throw new Error('the directory is away')
+      },
+    ],
+  ])('J4 whose repetition %s stays unknown: a refusal says nothing of the first try', async (_, refuse) => {
+    let isOver = false
+    const { stage, said, keys, resolve } = await parked({ authorize: () => (isOver ? refuse() : true) })
+    isOver = true
+    await resolve({ outcome: 'retry', reason: 'their log ends before it' })
+    expect(await said.rest()).toMatchObject({ wait: 'unknown_effect' })
+    await said.until((now) => now.wait === 'unknown_effect')
+    expect(await said.effects()).toMatchObject([{ status: 'unknown', outcome: null }])
+    expect(keys).toHaveLength(1)
+    // and a person can still say what became of it
+    await resolve({ outcome: 'happened', result: 'changed', reason: 'their statement shows it' })
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    expect(await said.results()).toEqual(['changed'])
     await stage.stop()
   })
 

@@ -50,7 +50,7 @@ describe('schemas of arguments', () => {
     ],
   ])('I3 no check holds the process: %s, and the value is refused', (_, inner, defs) => {
     const text = `${'a'.repeat(60)}!`
-    const value = inner.type === 'object' ? { [text]: 1 } : text
+    const value = 'patternProperties' in inner ? { [text]: 1 } : text
     const $defs = { ...defs, a40: { type: 'string' } }
     const source = { type: 'object', properties: { a: inner }, $defs }
     expect(compiled(source).check({ a: value })).toEqual([{ path: '', message: 'cannot be checked' }])
