@@ -3,9 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { answers } from '../../src/http/answers.ts'
 import { claim } from '../../src/journal/outbox.sql.ts'
-import type { Clock } from '../../src/kernel/clock.ts'
 import { Fault } from '../../src/kernel/fault.ts'
-import { systemClock } from '../../src/kernel/system.shell.ts'
 import { DISABLE, MOST_ATTEMPTS } from '../../src/journal/webhook.ts'
 import type { EndpointId } from '../../src/journal/endpoint.store.ts'
 import type { OutboxMessage, Sink } from '../../src/journal/sink.ts'
@@ -21,14 +19,6 @@ import {
   runtimeFor,
   runWith,
 } from '../setup/relay.ts'
-
-/** The time of the system, but for the bells that are set to `ms`: they are rung by hand. */
-function ringing(ms: number) {
-  const rings: (() => void)[] = []
-  const after: Clock['after'] = (wait, then) =>
-    wait === ms ? (rings.push(then), () => {}) : systemClock.after(wait, then)
-  return { clock: { ...systemClock, after }, rings }
-}
 
 const STORY = ['run_queued', 'step_planned', 'calls_settled', 'run_ended']
 
@@ -462,63 +452,6 @@ describe.each(ENGINES)('the outbox on %s', (engine) => {
     expect(new Set(heard.map((m) => `${m.tenant}/${m.environment}`))).toEqual(
       new Set(['acme/production', 'birch/test']),
     )
-  })
-
-  it('J9 a sink that never answers has failed after a while: it is asked again, and not held for ever', async () => {
-    const { clock, rings } = ringing(60_000)
-    let calls = 0
-    const heard: number[] = []
-    const sink: Sink = {
-      name: 'silent',
-      publish: async ({ seq }) => {
-        calls += 1
-        if (calls === 1) await new Promise(() => {})
-        heard.push(seq)
-      },
-    }
-    await go({ sinks: [sink], clock })
-    await until(
-      () => one(`select count(*)::int as n from plimsoll.sink`),
-      (row) => row.n === 1,
-    )
-    await runWith(store, STORY)
-    await until(
-      async () => calls,
-      (count) => count === 1,
-    )
-    for (const ring of rings) ring()
-    await until(
-      async () => {
-        await store.admin(`update plimsoll.delivery set due_at = now() where attempt > 0`)
-        return heard.length
-      },
-      (count) => count >= 4,
-    )
-    expect(heard).toEqual([1, 2, 3, 4])
-  })
-
-  it('P6 a sink that does not listen holds no worker that stops, and its event is not lost', async () => {
-    const { clock, rings } = ringing(5_000)
-    let calls = 0
-    const sink: Sink = { name: 'deaf', publish: () => new Promise(() => void (calls += 1)) }
-    const mine = await go({ sinks: [sink], clock })
-    await until(
-      () => one(`select count(*)::int as n from plimsoll.sink`),
-      (row) => row.n === 1,
-    )
-    await runWith(store, STORY)
-    await until(
-      async () => calls,
-      (count) => count === 1,
-    )
-    const stopped = mine.stop()
-    await until(
-      async () => rings.length,
-      (count) => count > 0,
-    )
-    for (const ring of rings) ring()
-    await stopped
-    expect(await one(`select sent, worker_id from plimsoll.delivery`)).toEqual({ sent: 0, worker_id: null })
   })
 
   it('J9 sinks that the store could not keep apart are refused', () => {
