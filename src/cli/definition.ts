@@ -44,7 +44,10 @@ function runtimeOf(file: string, given: unknown): Definition['runtime'] {
   const unknown = lines.find((line) => !LINES.some((known) => known === line))
   if (unknown === undefined) return given as Definition['runtime']
   const fix = `Fix: \`export const runtime = { … }\` with lines of: ${LINES.join(', ')}.`
-  throw wrong(file, `exports a \`runtime\` ${unknown ? `with an unknown line "${unknown}"` : 'that is no object'}. ${fix}`)
+  throw wrong(
+    file,
+    `exports a \`runtime\` ${unknown ? `with an unknown line "${unknown}"` : 'that is no object'}. ${fix}`,
+  )
 }
 
 interface Loaded {

@@ -99,7 +99,9 @@ describe('a command that fails', () => {
     },
   )
 
-  it('I1 a line of `runtime` that does not exist is refused by its name, not passed over', { timeout: SLOW }, async () => {
+  it('I1 a line of `runtime` that does not exist is refused by its name, not passed over', {
+    timeout: SLOW,
+  }, async () => {
     writeFileSync(join(home, 'slip.mjs'), `${WHOLE}export const runtime = { credential: { get: () => 'k' } }`)
     const { stderr } = await plimsoll(['start', 'slip.mjs', '--db', NO_STORE], { cwd: home })
     expect(stderr).toMatch(oneLine('invalid_definition'))
