@@ -65,7 +65,7 @@ it('I1 no page of the documentation shows code that does not compile', { timeout
   expect(told).toEqual([])
 })
 
-it('K1 no type of event that people may see is missing from the page of the API', () => {
+it('K4 no type of event that people may see is missing from the page of the API', () => {
   const page = readFileSync(join(ROOT, 'docs/http.md'), 'utf8')
   const seen = Object.entries(EVENTS).filter(([, event]) => event.visibility === 'user')
   expect(seen.map(([type]) => type).filter((type) => !page.includes(`\`${type} {`))).toEqual([])
