@@ -42,7 +42,7 @@ export async function resolveEffect(place: string, options: ResolveOptions, out:
   const server = await reach(options, 'operator')
   const done = await server.post(`/ops/v1/effects/${run}/${step}/${position}/resolve`, { body, key: randomUUID() })
   out.show(
-    `${place}: recorded as ${options.outcome}; the run goes on (${visible(String(done['status']))}). The audit holds your reason.`,
+    `${place}: recorded as ${options.outcome}; the run is now ${visible(String(done['status']))}. The audit holds your reason.`,
   )
   out.result(done)
 }

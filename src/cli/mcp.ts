@@ -9,6 +9,7 @@ export interface McpListOptions {
   readonly url?: string
   readonly header: readonly string[]
   readonly env: readonly string[]
+  readonly cwd?: string
   /** A file with the `definitions` that this command printed before. */
   readonly approved?: string
 }
@@ -47,11 +48,12 @@ async function standingsOf(spec: McpSpec, isOwn: boolean): Promise<readonly McpS
   }
 }
 
-function serverOf([command, ...args]: readonly string[], { url, header, env }: McpListOptions) {
+function serverOf([command, ...args]: readonly string[], { url, header, env, cwd }: McpListOptions) {
   if ((url === undefined) === (command === undefined))
     throw usage('A server is an address or a command.', 'Give --url, or `-- <command> [arguments]`.')
   if (url !== undefined) return { url, headers: pairs(header, ':') }
-  return { command: command ?? '', args, env: pairs(env, '='), stderr: 'inherit' as const }
+  const place = cwd === undefined ? {} : { cwd }
+  return { command: command ?? '', args, env: pairs(env, '='), ...place, stderr: 'inherit' as const }
 }
 
 const pairs = (given: readonly string[], mark: ':' | '='): Record<string, string> =>

@@ -254,6 +254,7 @@ function mcp(program: Command, out: Output, exits: Exits): void {
     .option('--url <url>', 'ask a server over HTTP')
     .option('--header <name:value>', 'with --url; repeat for more', list, [])
     .option('--env <name=value>', 'all that the command sees of an environment; repeat for more', list, [])
+    .option('--cwd <folder>', 'where the command runs; default: an empty folder of its own')
     .option('--approved <file>', 'compare with what was approved: exit 1 when something is new, changed or gone')
     .action(async (command: readonly string[], given: McpListOptions) =>
       exits(await (await import('./mcp.ts')).listTools(command, given, out)),

@@ -1,8 +1,9 @@
 /** The life of a process that serves: its store, its words, and the signal that ends it. */
 import { join } from 'node:path'
-import { type Agent, createRuntime, type Db, Fault, openStore, type Runtime } from '../index.ts'
+import { createRuntime, type Db, Fault, openStore, type Runtime } from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
 import { type ObjectStore, openObjects } from '../objects.ts'
+import type { Definition } from './definition.ts'
 import { failure, type Output } from './output.ts'
 
 /** Resolves at the first SIGINT or SIGTERM; a second one ends the process at once. */
@@ -22,11 +23,11 @@ export function stopAsked(): Promise<void> {
 /** @throws Fault `schema_older` when the store lacks a migration */
 export async function openRuntime(
   { db: place, data }: { readonly db: string | undefined; readonly data: string },
-  agents: readonly Agent[],
+  { agents, runtime: told }: Definition,
 ): Promise<{ readonly db: Db; readonly runtime: Runtime }> {
   const db = await openStore(place ?? join(data, 'store'))
   const objects = objectsOf(data, process.env)
-  const runtime = createRuntime({ db, agents, objects, folders: join(data, 'folders') })
+  const runtime = createRuntime({ objects, ...told, db, agents, folders: join(data, 'folders') })
   const why = await runtime.ready()
   if (why === null) return { db, runtime }
   await db.close()

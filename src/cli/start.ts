@@ -1,7 +1,7 @@
 /** `plimsoll start` and `plimsoll worker`: everything in one process, or a worker alone. */
 import { join } from 'node:path'
 import { type Access, announceServer, ensureAccess, ensureFolder, forgetServer } from './access.ts'
-import { loadAgents } from './definition.ts'
+import { type Definition, loadDefinition } from './definition.ts'
 import { type Agent, createHttpServer, type Runtime } from '../index.ts'
 import { openPayments } from './payments.ts'
 import type { Output } from './output.ts'
@@ -19,13 +19,17 @@ export interface StartOptions {
   readonly host: string
 }
 
-const builtIn = (data: string): readonly Agent[] => [supportAgent(openPayments(join(data, 'payments.jsonl')))]
+const definition = async ({ file, data }: Pick<StartOptions, 'file' | 'data'>): Promise<Definition> =>
+  file === undefined
+    ? { agents: [supportAgent(openPayments(join(data, 'payments.jsonl')))], runtime: {} }
+    : loadDefinition(file)
 
 export async function start(options: StartOptions, out: Output): Promise<number> {
   const asked = stopAsked()
-  const agents = options.file === undefined ? builtIn(options.data) : await loadAgents(options.file)
+  const defined = await definition(options)
+  const { agents } = defined
   await ensureFolder(options.data)
-  const { db, runtime } = await openRuntime(options, agents)
+  const { db, runtime } = await openRuntime(options, defined)
   try {
     const { access, isNew, kept } = await ensureAccess(options.data, runtime)
     if (kept !== null) out.note(`plimsoll: The keys of another store were in this folder; they are kept in ${kept}.`)
@@ -105,9 +109,10 @@ function tell({ data, db }: StartOptions, { url, isNew, isWaiting, engine, agent
 
 export async function work(options: Pick<StartOptions, 'file' | 'db' | 'data'>, out: Output): Promise<number> {
   const asked = stopAsked()
-  const agents = options.file === undefined ? builtIn(options.data) : await loadAgents(options.file)
+  const defined = await definition(options)
+  const { agents } = defined
   await ensureFolder(options.data)
-  const { db, runtime } = await openRuntime(options, agents)
+  const { db, runtime } = await openRuntime(options, defined)
   const worker = await runtime.work({ onError: reportTo(out) })
   out.show(`The worker is ready: ${agents.map((a) => a.name).join(', ')}.`)
   out.result({ ready: true, worker: worker.id(), store: db.engine, agents: agents.map((a) => a.name) })

@@ -121,10 +121,11 @@ function checkUrl(egress: Egress, url: string): void {
   }
 }
 
+/** What people may see. */
+const PUBLIC = (Object.keys(EVENTS) as EventType[]).filter((type) => EVENTS[type].visibility === 'user')
+
 function checkTypes(types: readonly string[]): readonly EventType[] {
-  const unknown = types.findIndex(
-    (type) => !Object.hasOwn(EVENTS, type) || EVENTS[type as EventType].visibility !== 'user',
-  )
-  if (unknown >= 0) throw wrong(`/types/${unknown}`, 'is no type of an event that people may see')
+  const unknown = types.findIndex((type) => !PUBLIC.some((known) => known === type))
+  if (unknown >= 0) throw wrong(`/types/${unknown}`, `is none of ${PUBLIC.join(', ')}`)
   return [...new Set(types)] as EventType[]
 }

@@ -152,7 +152,7 @@ export const FAULTS = {
   schema_newer: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is newer than this program.', 'Start the newer version of the program.'),
   schema_older: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is older than this program.', 'Run `plimsoll migrate` first.'),
   content_damaged: row('corrupt_output', 'stop', 'operator', 500, EXIT.failure, 'Stored content does not match its hash.', 'Restore it from a backup; the run is not continued on it.'),
-  mcp_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The server of tools cannot be reached.', 'Check its command or address, and what it writes to its error output.'),
+  mcp_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The server of tools cannot be reached.', 'Check its address; or its command, whose files have whole paths unless `cwd` is given, and what it writes to its error output.'),
   server_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'No server answers.', 'Start one with `plimsoll start`, or set PLIMSOLL_URL.'),
   port_in_use: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The port is taken by another program.', 'Stop that program or set another port with --port.'),
   internal: row('unclassified', 'stop', 'operator', 500, EXIT.failure, 'The program failed in an unexpected way.', 'Look at the restricted log.'),

@@ -1,8 +1,9 @@
 /** What a person reads when something is wrong: one line, and an exit code for a program. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { EXIT, Fault, FAULTS } from '../../src/kernel/fault.ts'
 import { failure } from '../../src/cli/output.ts'
@@ -12,6 +13,13 @@ import { BIN, oneLine, plimsoll } from '../setup/cli.ts'
 /** A process starts in a second; on a machine that does much else at once it has taken 20. */
 const SLOW = 120_000
 const INDEX = join(compiled(), 'src/index.js')
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
+const NO_STORE = 'postgresql://u@127.0.0.1:1/x'
+const WHOLE = `import { agent } from ${JSON.stringify(INDEX)}
+import { scripted } from ${JSON.stringify(join(compiled(), 'src/testing/index.js'))}
+const budget = { steps: 1, toolCalls: 1, tokens: 9_000, costCents: 1, seconds: 60 }
+export default agent('whole', { model: scripted('refund-demo'), budget })
+`
 
 describe('a command that fails', () => {
   let home = ''
@@ -74,6 +82,30 @@ describe('a command that fails', () => {
   it('I1 a definition that does not load is told with the line at which it failed', { timeout: SLOW }, async () => {
     writeFileSync(join(home, 'throws.mjs'), '\n\nthrow new TypeError("no key")')
     expect((await plimsoll(['start', 'throws.mjs'], { cwd: home })).stderr).toContain('no key. It is line 3.')
+  })
+
+  it.each(['commonjs', 'module'])(
+    'I1 a TypeScript definition loads in a project whose package is of type %s',
+    { timeout: SLOW },
+    async (type) => {
+      const project = join(home, type)
+      mkdirSync(project)
+      symlinkSync(MODULES, join(project, 'node_modules'))
+      writeFileSync(join(project, 'package.json'), JSON.stringify({ type }))
+      writeFileSync(join(project, 'whole.ts'), WHOLE)
+      // it is loaded before the store is opened
+      const { stderr } = await plimsoll(['start', 'whole.ts', '--db', NO_STORE], { cwd: project })
+      expect(stderr).toMatch(oneLine('store_unavailable'))
+    },
+  )
+
+  it('I1 a line of `runtime` that does not exist is refused by its name, not passed over', {
+    timeout: SLOW,
+  }, async () => {
+    writeFileSync(join(home, 'slip.mjs'), `${WHOLE}export const runtime = { credential: { get: () => 'k' } }`)
+    const { stderr } = await plimsoll(['start', 'slip.mjs', '--db', NO_STORE], { cwd: home })
+    expect(stderr).toMatch(oneLine('invalid_definition'))
+    expect(stderr).toContain('"credential". Fix: `export const runtime')
   })
 
   it('I1 a broken agent is told with the line that mends it', { timeout: SLOW }, async () => {

@@ -1,5 +1,5 @@
 /** `plimsoll start`, as somebody who has just installed it uses it: real processes on real folders. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readRefunds } from '../../src/cli/payments.ts'
 import { EXIT } from '../../src/kernel/fault.ts'
 import { BIN, oneLine, plimsoll, serving, type Serving } from '../setup/cli.ts'
+import { compiled } from '../setup/compiled.ts'
 import { bareLite } from '../setup/engines.ts'
 import { type Body, ended, person } from '../setup/plane.ts'
 
@@ -43,6 +44,35 @@ describe('plimsoll start', { timeout: SLOW }, () => {
   const access = (data: string) => JSON.parse(readFileSync(join(data, 'access.json'), 'utf8'))
   const inbox = async (data: string, url: string) =>
     (await person(url, access(data).service).get('/v1/confirmations')).body.items
+
+  it('I6 the `runtime` of a definition file gives its tools their credentials', async () => {
+    const at = (file: string) => JSON.stringify(join(compiled(), 'src', file))
+    writeFileSync(
+      join(home, 'shop.mjs'),
+      `import { agent, tool, z } from ${at('index.js')}
+import { scripted } from ${at('testing/index.js')}
+const look = tool('shop.look@1', {
+  description: 'Looks.', input: z.strictObject({}), effect: 'read', credentials: ['shop'],
+  run: (_, cx) => ({ length: cx.credential('shop').length }),
+})
+export default agent('shop', {
+  model: scripted((_, turn) => (turn === 0 ? { calls: [{ name: 'shop__look', arguments: {} }] } : { text: 'done' })),
+  tools: [look], budget: { steps: 3, toolCalls: 3, tokens: 20_000, costCents: 25, seconds: 60 },
+})
+export const runtime = { credentials: { get: ({ user }, name) => 'key of ' + user + ' for ' + name } }
+`,
+    )
+    const data = folder('own')
+    const made = await serving(['shop.mjs', '--data', data], { cwd: home })
+    servers.push(made)
+    const caller = person(made.said.url, access(data).service)
+    const run = (await caller.post('/v1/runs', { body: { agent: 'shop', text: 'look' } })).body.id
+    expect(await ended(caller, run)).toMatchObject({ status: 'succeeded' })
+    const { effects } = (await plimsoll(['runs', 'show', run, '--data', data, '--json'], { cwd: home })).json()
+    expect(effects).toMatchObject([{ tool: 'shop.look', outcome: 'ok' }])
+    made.process.kill('SIGTERM')
+    await made.gone
+  })
 
   it('L1 a first start is ready with a refund that waits, a second one finds it again, and both stop politely', async () => {
     const data = folder('twice')
