@@ -175,14 +175,26 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
         },
         probe: () => (happened ? { happened: true, result: 'it happened' } : { happened: false }),
       })
-      const stage = await play(store, { tools: [late], script: [call(late.exposedName, 1)] })
+      const heard: string[] = []
+      const stage = await play(store, {
+        tools: [late],
+        script: ({ messages }, turn) => {
+          heard.push(...messages.flatMap((m) => (m.role === 'tool' ? [m.text] : [])))
+          return turn === 0 ? call(late.exposedName, 1) : { text: 'done' }
+        },
+      })
       const said = await stage.say('go')
       await began.opened
       await said.cancel()
       expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
-      await stage.stop()
       expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])
       expect(await said.results()).toEqual(['it happened'])
+      // the next turn is told, and undoes nothing by itself
+      const next = await stage.say('and now?', said)
+      expect(await next.rest()).toMatchObject({ end: 'completed' })
+      await stage.stop()
+      expect(heard).toEqual(['it happened'])
+      expect(await next.effects()).toEqual([])
     },
   )
 
