@@ -335,9 +335,11 @@ alter table plimsoll.endpoint force row level security;
 alter table plimsoll.endpoint owner to plimsoll_owner;
 CREATE INDEX endpoint_enabled ON plimsoll.endpoint USING btree (tenant_id, environment) WHERE ((state)::text = 'enabled'::text);
 create policy relay on plimsoll.endpoint for all to plimsoll_relay using (((state)::text = 'enabled'::text)) with check (((state)::text = 'enabled'::text));
+create policy retain on plimsoll.endpoint for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.endpoint for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete, insert, select on table plimsoll.endpoint to plimsoll_app;
 grant select (environment, failures, id, retry_at, seen_at, starts_at, state, tenant_id, types) on table plimsoll.endpoint to plimsoll_relay;
+grant select (environment, seen_at, starts_at, state, tenant_id) on table plimsoll.endpoint to plimsoll_retain;
 grant update (failing_since, failures, previous_secret, previous_until, reason, retry_at, secret, state) on table plimsoll.endpoint to plimsoll_app;
 grant update (seen_at) on table plimsoll.endpoint to plimsoll_relay;
 
@@ -364,7 +366,7 @@ grant delete on table plimsoll.event to plimsoll_retain;
 grant insert on table plimsoll.event to plimsoll_step;
 grant select on table plimsoll.event to plimsoll_app;
 grant select (created_at, environment, run_id, seq, tenant_id, type, visibility) on table plimsoll.event to plimsoll_relay;
-grant select (environment, run_id, tenant_id) on table plimsoll.event to plimsoll_retain;
+grant select (created_at, environment, run_id, tenant_id, visibility) on table plimsoll.event to plimsoll_retain;
 
 create table plimsoll.idempotency (
   tenant_id text not null,
@@ -645,6 +647,7 @@ create table plimsoll.sink (
 );
 alter table plimsoll.sink owner to plimsoll_owner;
 grant insert, select on table plimsoll.sink to plimsoll_relay;
+grant select (seen_at, starts_at) on table plimsoll.sink to plimsoll_retain;
 grant update (seen_at) on table plimsoll.sink to plimsoll_relay;
 
 create table plimsoll.tenant (
@@ -1563,6 +1566,13 @@ begin
         if exists (select from plimsoll.legal_hold h where h.tenant_id = p_tenant and h.environment = p_environment
                    and h.released_at is null and (h.subject_id is null or h.subject_id = r.subject_id))
           or (p_class = 'event' and exists (select from plimsoll.delivery d where d.tenant_id = p_tenant and d.run_id = r.id and d.due_at < 'infinity'))
+          or (p_class = 'event' and exists (select from plimsoll.event v cross join (
+                select e.starts_at, e.seen_at from plimsoll.endpoint e
+                where e.tenant_id = p_tenant and e.environment = p_environment and e.state = 'enabled'
+                union all
+                select s.starts_at, s.seen_at from plimsoll.sink s where s.seen_at > now() - interval '7 days') listener
+              where v.tenant_id = p_tenant and v.run_id = r.id and v.visibility = 'user'
+                and v.created_at >= listener.starts_at and v.created_at > listener.seen_at - interval '30 seconds'))
           or (p_class in ('value', 'artifact') and exists (select from plimsoll.effect e where e.tenant_id = p_tenant and e.run_id = r.id and e.status in ('started', 'unknown')))
           -- a folder of the conversation may be made again from its files, on any machine
           or (p_class = 'artifact' and exists (select from plimsoll.run x where x.tenant_id = p_tenant and x.session_id = r.session_id

@@ -21,12 +21,15 @@ declare
   tenant_key constant text := $$tenant_id = nullif(current_setting('app.tenant', true), '')
     and environment = nullif(current_setting('app.environment', true), '')$$;
 begin
-  foreach t in array array['artifact', 'signal', 'tool_calls'] loop
+  foreach t in array array['artifact', 'signal', 'tool_calls', 'endpoint'] loop
     execute format('create policy retain on plimsoll.%I for all to plimsoll_retain using (%s) with check (%s)', t, tenant_key, tenant_key);
   end loop;
 end $wall$;
 
 grant select (session_id, status, created_at) on plimsoll.run to plimsoll_retain;
+grant select (created_at, visibility) on plimsoll.event to plimsoll_retain;
+grant select (tenant_id, environment, state, starts_at, seen_at) on plimsoll.endpoint to plimsoll_retain;
+grant select (starts_at, seen_at) on plimsoll.sink to plimsoll_retain;
 grant select (tenant_id, run_id, environment, removed_at), update (about, removed_at) on plimsoll.artifact to plimsoll_retain;
 grant select (tenant_id, environment, key, waiters, told_at, created_at), delete on plimsoll.signal to plimsoll_retain;
 grant select (tenant_id, environment, tool, starts), delete on plimsoll.tool_calls to plimsoll_retain;
@@ -35,7 +38,8 @@ reset role;
 grant create on schema plimsoll to plimsoll_retain;
 set local role plimsoll_retain;
 
--- As in 0005, with the three classes.
+-- As in 0005, with the three classes. Events stay until every listener has looked past them; how far back a look goes is said
+-- in 0004. A sink is forgotten when no program has served it for a week, since nobody takes it back.
 create or replace function plimsoll.sweep(p_tenant text, p_environment text, p_class text, p_limit int, p_dry boolean, p_after_at timestamptz,
   p_after_run text, p_blank bytea, p_blank_plan bytea)
 returns table (runs int, kept int, changed int, done boolean, after_at timestamptz, after_run text)
@@ -129,6 +133,13 @@ begin
         if exists (select from plimsoll.legal_hold h where h.tenant_id = p_tenant and h.environment = p_environment
                    and h.released_at is null and (h.subject_id is null or h.subject_id = r.subject_id))
           or (p_class = 'event' and exists (select from plimsoll.delivery d where d.tenant_id = p_tenant and d.run_id = r.id and d.due_at < 'infinity'))
+          or (p_class = 'event' and exists (select from plimsoll.event v cross join (
+                select e.starts_at, e.seen_at from plimsoll.endpoint e
+                where e.tenant_id = p_tenant and e.environment = p_environment and e.state = 'enabled'
+                union all
+                select s.starts_at, s.seen_at from plimsoll.sink s where s.seen_at > now() - interval '7 days') listener
+              where v.tenant_id = p_tenant and v.run_id = r.id and v.visibility = 'user'
+                and v.created_at >= listener.starts_at and v.created_at > listener.seen_at - interval '30 seconds'))
           or (p_class in ('value', 'artifact') and exists (select from plimsoll.effect e where e.tenant_id = p_tenant and e.run_id = r.id and e.status in ('started', 'unknown')))
           -- a folder of the conversation may be made again from its files, on any machine
           or (p_class = 'artifact' and exists (select from plimsoll.run x where x.tenant_id = p_tenant and x.session_id = r.session_id

@@ -77,6 +77,8 @@ function hold(child: ChildProcess): Holder {
       heard()
     })
   })
+  // who waits for it hears of it; nobody may be waiting
+  found.catch(() => {})
   return {
     found,
     committed: () => committed,

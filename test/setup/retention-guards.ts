@@ -103,6 +103,18 @@ const keeps = (
     expect(await leftOf(store, key)).toEqual(ALL)
   })
 
+/** It has been there for long, and nobody has looked for it since the events came. */
+const endpointOf = (key: Key, over: Fields = {}) => ({
+  tenant_id: key.tenant,
+  environment: key.environment,
+  id: unique('whk'),
+  url: Buffer.from('url'),
+  secret: Buffer.from('secret'),
+  starts_at: ms(-30 * DAY),
+  seen_at: ms(-DAY),
+  ...over,
+})
+
 const hold = (key: Key, over: Fields = {}) => ({
   tenant_id: key.tenant,
   environment: key.environment,
@@ -120,6 +132,32 @@ export const SWEEP: readonly Guard[] = [
   keeps('everything, when no rule says otherwise', (store, key) =>
     store.admin(`update plimsoll.retention set days = null where tenant_id = '${key.tenant}'`),
   ),
+  keeps('events that no relay has looked at', (store, key) => insert(store, 'endpoint', endpointOf(key)), {}, [
+    'event',
+  ]),
+  guard('events that no relay has looked at for a sink stay, unless nobody serves it any more', async (store) => {
+    const [fresh, stale] = [await seedEnded(store), await seedEnded(store)]
+    for (const key of [fresh, stale]) await rule(store, key, 'event')
+    await insert(store, 'sink', { name: 'books', starts_at: ms(-30 * DAY), seen_at: ms(-DAY) })
+    await sweep(store, fresh, 'event')
+    const kept = await leftOf(store, fresh)
+    await store.admin(`update plimsoll.sink set seen_at = now() - interval '8 days'`)
+    await sweep(store, stale, 'event')
+    await store.admin(`delete from plimsoll.sink`)
+    expect(kept).toEqual(ALL)
+    expect(await leftOf(store, stale)).toEqual({ ...ALL, event: 0 })
+  }),
+  guard('events that an endpoint has no right to wait for go', async (store) => {
+    const key = await seedEnded(store)
+    await rule(store, key, 'event')
+    await insert(store, 'endpoint', endpointOf(key, { state: 'disabled' }))
+    await insert(store, 'endpoint', endpointOf(key, { environment: 'test' }))
+    await insert(store, 'endpoint', endpointOf(key, { starts_at: ms(DAY), seen_at: ms(-DAY) }))
+    await insert(store, 'endpoint', endpointOf(key, { seen_at: ms(60_000) }))
+    await insert(store, 'endpoint', endpointOf({ ...key, tenant: unique('t') }))
+    await sweep(store, key, 'event')
+    expect(await leftOf(store, key)).toEqual({ ...ALL, event: 0 })
+  }),
   keeps(
     'events that are still to be sent',
     (store, key) =>

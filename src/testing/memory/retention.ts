@@ -18,10 +18,22 @@ export const SWEEP: Guards<readonly [RunRow, Sweeping]> = {
   ended: (r) => r.ended_at !== null,
   old: (r, { cutoff }) => (r.ended_at ?? 0) < cutoff,
   sent: (r, s) => s.class !== 'event' || s.tables.delivery.of(keyOf(r)).every((d) => d.due_at === Infinity),
+  looked: (r, s) => s.class !== 'event' || !isUnseen(r, s.tables),
   known: (r, s) => s.class !== 'value' || s.tables.effect.of(keyOf(r)).every((e) => !OPEN.has(e.status)),
 }
 const OF_AGE: ReadonlySet<string> = new Set(['ended', 'old'])
 const OPEN: ReadonlySet<string> = new Set(['started', 'unknown'])
+/** As far as a relay looks back. */
+const BACK_MS = 30_000
+
+/** Some sink has not been looked for since an event came. */
+const isUnseen = (r: RunRow, tables: Tables): boolean =>
+  [...tables.sink.all()].some((sink) =>
+    tables.event
+      .of(keyOf(r))
+      .some((e) => e.visibility === 'user' && e.created_at >= sink.starts_at && e.created_at > sink.seen_at - BACK_MS),
+  )
+
 const keyOf = (r: RunRow): string => `${r.tenant_id}/${r.id}`
 
 interface Blank {

@@ -298,18 +298,17 @@ async function flip(world: World, sleep: Sleep): Promise<void> {
 
 const AGED_MS = 7_200_000
 
-/** Runs that ended are made older than they are, once the relays know of their end, and swept beside those that live. */
+/** Runs that ended are made older than they are, and swept beside those that live. */
 async function archive(world: World, known: Known, sleep: Sleep): Promise<void> {
   const { tables, sched } = world
   for (const name of ['delta', 'event', 'message', 'value'])
     await ask(world, (r) => r.retention.set(OLGA, name, 0, 'to see what stays'))
   for (;;) {
     await sleep(500, 3_000)
-    const lookedAt = Math.min(...[...tables.sink.all()].map((s) => s.seen_at))
     let aged = 0
     for (const run of tables.run.all()) {
       const { ended_at } = run
-      if (ended_at === null || ended_at > lookedAt || ended_at < sched.now() - AGED_MS / 2) continue
+      if (ended_at === null || ended_at < sched.now() - AGED_MS / 2) continue
       tables.run.change(run, { ended_at: ended_at - AGED_MS })
       aged += 1
     }
