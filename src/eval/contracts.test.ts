@@ -28,8 +28,8 @@ describe('a corpus of schemas and calls', () => {
       const figures = JSON.parse(lines.at(-1) ?? '')
       expect(figures.schemas).toEqual({
         total: 3052,
-        accepted: 2913,
-        waived: 100,
+        accepted: 2908,
+        waived: 105,
         refused: {
           optional_and_required: 11,
           required_undeclared: 1,

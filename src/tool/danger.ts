@@ -1,5 +1,5 @@
 /** Names and parameters that promise more harm than the contract admits (I1, I4). */
-import { type JsonObject, pointer } from '../kernel/json.ts'
+import { type Json, type JsonObject, pointer } from '../kernel/json.ts'
 import type { EffectLevel, Waiver } from './contract.ts'
 import { type Problem, problem } from './problem.ts'
 import { subschemas } from './schema/schema.ts'
@@ -11,6 +11,8 @@ const LOOKING = new Set(['get', 'list', 'search', 'find', 'read', 'check', 'show
 const FREE_CODE = new Set(['sql', 'shell', 'bash', 'cmd', 'command', 'script', 'url', 'uri', 'href', 'webhook'])
 const FREE_CODE_DESCRIBED = /\b(sql|shell|bash|command|url|uri)s?\b/i
 const FREE_FORMATS = new Set(['uri', 'uri-reference', 'iri', 'iri-reference', 'url'])
+/** A pattern that takes one of these narrows nothing. */
+const ANYTHING = ['https://a.invalid/', 'http://169.254.169.254/', 'rm -rf / ; curl a.invalid', 'truncate orders']
 /** The key of an effect is the server's; a model that is asked for one invents a new one on every repeat (J3, BR-005). */
 const SERVER_KEYS = new Set(['idempotency_key', 'idempotencykey', 'x_idempotency_key'])
 
@@ -47,8 +49,8 @@ export function parameterProblems(schema: JsonObject, waiver: Waiver | null): Pr
           ),
         )
       }
-      if ((Array.isArray(waiver?.parameters) && waiver.parameters.includes(name)) || !isFreeCode(name, parameter))
-        continue
+      const waived = Array.isArray(waiver?.parameters) && waiver.parameters.includes(name)
+      if (waived || !isFreeCode(name, parameter, schema)) continue
       const fix = `narrow it with \`enum\` or an anchored \`pattern\`, or add \`waiver: { parameters: ['${name}'], reason: '…', until: 'YYYY-MM-DD' }\`.`
       problems.push(
         problem('free_code_parameter', at, 'A free shell, SQL or URL parameter lets the model choose the action.', fix),
@@ -58,16 +60,71 @@ export function parameterProblems(schema: JsonObject, waiver: Waiver | null): Pr
   return problems
 }
 
-function isFreeCode(name: string, parameter: unknown): boolean {
-  if (typeof parameter !== 'object' || parameter === null)
-    return parameter === true && words(name).some((w) => FREE_CODE.has(w))
-  const { type, description, format, pattern, ...rest } = parameter as JsonObject
-  const types = Array.isArray(type) ? type : [type ?? 'string']
-  const narrowed = 'enum' in rest || 'const' in rest || (typeof pattern === 'string' && /^\^.*\$$/s.test(pattern))
-  if (!types.includes('string') || narrowed) return false
-  if (typeof format === 'string' && FREE_FORMATS.has(format)) return true
-  return (
-    words(name).some((word) => FREE_CODE.has(word)) ||
-    (typeof description === 'string' && FREE_CODE_DESCRIBED.test(description))
-  )
+/** Whether the parameter, or what it is made of, takes a free text and is called or described as code or an address. */
+function isFreeCode(name: string, parameter: Json, root: JsonObject): boolean {
+  const isCalled = words(name).some((word) => FREE_CODE.has(word) || FREE_CODE.has(word.replace(/s$/, '')))
+  const isMeant = isCalled || isDescribed(parameter)
+  for (const text of freeTexts(parameter, root, new Set()))
+    if (isMeant || isDescribed(text) || hasFreeFormat(text)) return true
+  return false
+}
+
+const isSchema = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isDescribed = (schema: Json): boolean =>
+  isSchema(schema) && typeof schema.description === 'string' && FREE_CODE_DESCRIBED.test(schema.description)
+
+const hasFreeFormat = ({ format }: JsonObject): boolean => typeof format === 'string' && FREE_FORMATS.has(format)
+
+/** Schemas of the texts in a parameter that are not narrowed. What has a name of its own inside is a parameter itself. */
+function* freeTexts(schema: Json, root: JsonObject, seen: Set<JsonObject>): Generator<JsonObject> {
+  if (schema === true) yield {}
+  if (!isSchema(schema) || seen.has(schema) || isNarrow(schema)) return
+  seen.add(schema)
+  const inner = partsOf(schema, root)
+  const types: readonly Json[] = Array.isArray(schema.type) ? schema.type : [schema.type ?? null]
+  if (types.includes('string') || (types.includes(null) && inner.length === 0 && !isSchema(schema.properties)))
+    yield schema
+  if (types.includes('array') && schema.items === undefined && schema.prefixItems === undefined) yield schema
+  for (const part of inner) yield* freeTexts(part, root, seen)
+}
+
+function partsOf(schema: JsonObject, root: JsonObject): readonly Json[] {
+  const single = [schema.items, schema.additionalProperties, schema.then, schema.else, targetOf(schema.$ref, root)]
+  const several = [schema.anyOf, schema.oneOf, schema.allOf, schema.prefixItems, schema.patternProperties]
+  const listed = several.flatMap((parts) => (typeof parts === 'object' && parts !== null ? Object.values(parts) : []))
+  return [...single, ...listed].filter((part): part is Json => part !== undefined && part !== false)
+}
+
+/** What a reference inside the schema names; one that leads nowhere may be anything. */
+function targetOf(ref: Json | undefined, root: JsonObject): Json | undefined {
+  if (typeof ref !== 'string') return undefined
+  let at: Json | undefined = root
+  for (const part of ref.split('/').slice(1)) {
+    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    at = isSchema(at) || Array.isArray(at) ? (at as JsonObject)[name] : undefined
+  }
+  return at ?? true
+}
+
+const isNarrow = (schema: JsonObject): boolean =>
+  'enum' in schema || 'const' in schema || (typeof schema.pattern === 'string' && isNarrowPattern(schema.pattern))
+
+/** Anchored at both ends, in every alternative, and closed to what stands for anything. */
+function isNarrowPattern(pattern: string): boolean {
+  if (!/^\^.*\$$/s.test(pattern) || hasOpenAlternative(pattern)) return false
+  try {
+    const taken = new RegExp(pattern, 'u')
+    return !ANYTHING.some((text) => taken.test(text))
+  } catch {
+    return false
+  }
+}
+
+/** `^a|b$` is anchored nowhere. */
+function hasOpenAlternative(pattern: string): boolean {
+  let bare = pattern.replaceAll(/\\./gs, '').replaceAll(/\[[^\]]*\]/g, '')
+  for (let before = ''; before !== bare; ) [before, bare] = [bare, bare.replaceAll(/\([^()]*\)/g, '')]
+  return bare.includes('|')
 }

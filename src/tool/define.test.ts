@@ -166,6 +166,50 @@ describe('an inconsistent contract fails at load and says what to write', () => 
       'free_code_parameter',
     ],
     [
+      'a URL that may be left out',
+      'web.get@1',
+      { ...read, input: z.object({ page: z.url().nullable() }) },
+      'free_code_parameter',
+    ],
+    ['a list of URLs', 'web.get@1', { ...read, input: z.object({ urls: z.array(z.string()) }) }, 'free_code_parameter'],
+    [
+      'a list by its format',
+      'web.get@1',
+      { ...read, input: z.object({ pages: z.array(z.url()) }) },
+      'free_code_parameter',
+    ],
+    [
+      'a command in parts',
+      'os.do@1',
+      { ...read, input: z.object({ command: z.record(z.string(), z.string()) }) },
+      'free_code_parameter',
+    ],
+    [
+      'a URL by a reference',
+      'web.get@1',
+      {
+        ...read,
+        input: {
+          type: 'object',
+          properties: { page: { $ref: '#/$defs/p' } },
+          $defs: { p: { type: 'string', format: 'uri' } },
+        },
+      },
+      'free_code_parameter',
+    ],
+    [
+      'a pattern for anything',
+      'db.ask@1',
+      { ...read, input: z.object({ sql: z.string().regex(/^.*$/s) }) },
+      'free_code_parameter',
+    ],
+    [
+      'a pattern that is anchored in no alternative',
+      'web.get@1',
+      { ...read, input: z.object({ url: z.string().regex(/^https:\/\/a\.example\/|b$/) }) },
+      'free_code_parameter',
+    ],
+    [
       'a waiver without a day',
       'web.get@1',
       {
@@ -215,6 +259,29 @@ describe('what is narrow enough loads', () => {
       'a URL of one host',
       'web.get@1',
       { input: z.object({ url: z.string().regex(/^https:\/\/a\.example\/[a-z]+$/) }), effect: 'read', run: commit },
+    ],
+    [
+      'URLs of a list',
+      'web.get@1',
+      {
+        input: z.object({ urls: z.array(z.enum(['https://a.example/', 'https://b.example/'])) }),
+        effect: 'read',
+        run: commit,
+      },
+    ],
+    [
+      'a URL of two hosts',
+      'web.get@1',
+      {
+        input: z.object({ url: z.string().regex(/^https:\/\/(a|b)\.example\/[a-z|]+$/) }),
+        effect: 'read',
+        run: commit,
+      },
+    ],
+    [
+      'a number that is called by a URL',
+      'web.get@1',
+      { input: z.object({ urlCount: z.int() }), effect: 'read', run: commit },
     ],
     [
       'a waived URL',

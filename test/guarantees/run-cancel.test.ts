@@ -73,6 +73,42 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
     await stage.stop()
   })
 
+  it('L8 K1 of a run that was taken over its first worker, which lives, lets go of what it waits for', async () => {
+    const [began, left] = [gate(), gate()]
+    const reasons: unknown[] = []
+    let reads = 0
+    const watch = tool('world.watch@1', {
+      input,
+      effect: 'read',
+      timeoutMs: 60_000,
+      run: async (_, cx) => {
+        if ((reads += 1) > 1) return 'seen'
+        began.open()
+        await told(cx)
+        reasons.push(cx.signal.reason)
+        return left.open()
+      },
+    })
+    const script = ({ messages }: { messages: readonly { role: string }[] }): ScriptedAnswer =>
+      messages.some((m) => m.role === 'tool') ? { text: 'done' } : call(watch.exposedName, 1)
+    // without a free place it cannot take up itself what is put back
+    const stage = await play(store, { tools: [watch], script, worker: { concurrency: 1 } })
+    const said = await stage.say('go')
+    await began.opened
+    const other = await stage.again({ worker: {} })
+    // the read begins beside the commit of its intent, which gets on
+    while ((await said.effects()).length === 0) await stage.runtime.clock.sleep(20)
+    await store.admin(
+      `update plimsoll.run set progress_at = progress_at - progress_ms * interval '1 ms' where id = $1`,
+      [said.run],
+    )
+    await left.opened
+    expect(reasons).toMatchObject([{ code: 'lease_lost' }])
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    expect(await said.results()).toEqual(['seen'])
+    await Promise.all([stage.stop(), other.stop()])
+  })
+
   it('K3 Q1 what a canceled model said is kept as partial, and paid for', async () => {
     const half = gate()
     let parts = 0
@@ -175,14 +211,26 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
         },
         probe: () => (happened ? { happened: true, result: 'it happened' } : { happened: false }),
       })
-      const stage = await play(store, { tools: [late], script: [call(late.exposedName, 1)] })
+      const heard: string[] = []
+      const stage = await play(store, {
+        tools: [late],
+        script: ({ messages }, turn) => {
+          heard.push(...messages.flatMap((m) => (m.role === 'tool' ? [m.text] : [])))
+          return turn === 0 ? call(late.exposedName, 1) : { text: 'done' }
+        },
+      })
       const said = await stage.say('go')
       await began.opened
       await said.cancel()
       expect(await said.rest()).toMatchObject({ status: 'canceled', end: 'user_canceled' })
-      await stage.stop()
       expect(await said.effects()).toMatchObject([{ status: 'settled', outcome: 'ok' }])
       expect(await said.results()).toEqual(['it happened'])
+      // the next turn is told, and undoes nothing by itself
+      const next = await stage.say('and now?', said)
+      expect(await next.rest()).toMatchObject({ end: 'completed' })
+      await stage.stop()
+      expect(heard).toEqual(['it happened'])
+      expect(await next.effects()).toEqual([])
     },
   )
 

@@ -282,6 +282,32 @@ describe.each(ENGINES)('a confirmation, on the %s store', (engine) => {
     expect(end).toMatchObject({ end: 'confirmation_expired' })
   })
 
+  it.each<[string, () => string, string]>([
+    ['has moved on', () => 'v2', 'stale_plan'],
+    [
+      'cannot be read',
+      () => {
+        throw new Error('down')
+      },
+      'tool_failed',
+    ],
+  ])(
+    'J12 J1 nothing starts on a resource that, after the approval and before the start, %s',
+    async (_, later, code) => {
+      let version = () => 'v1'
+      const { done, end, results } = await approvedThen(
+        () => {
+          version = later
+          return Promise.resolve({})
+        },
+        { resourceVersion: () => version() },
+      )
+      expect(done).toEqual([])
+      expect(end).toMatchObject({ end: 'completed' })
+      expect(results).toMatchObject([{ code }])
+    },
+  )
+
   it('J12 of two runs on one resource one commits, and the other has to plan again', async () => {
     let version = 1
     const done: number[] = []

@@ -1,10 +1,11 @@
 /** Faults that users of other systems met, each with the right behaviour: what no other story tells. */
+import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { scripted } from '../../src/testing/scripted.ts'
 import { readArguments } from '../../src/tool/arguments.ts'
 import { tool } from '../../src/tool/define.ts'
-import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { ENGINES, openStore, statement, type TestStore } from '../setup/engines.ts'
 import { commit, runOf, seedRun, transition } from '../setup/seed.ts'
 import { person, play } from '../setup/stage.ts'
 
@@ -219,5 +220,25 @@ describe.each(ENGINES)('on %s', (engine) => {
     }
     expect(holding.sort()).toEqual(['effect', 'message'])
     expect(JSON.stringify(told)).not.toContain(marker)
+  })
+
+  it.each([
+    ['of a cast', `select cast(cast(:value as text) as int)`],
+    ['inside JSON', `select cast(cast(:value as text) as jsonb)`],
+  ])('P3 BR-139 an error of the store holds no value %s, whoever prints all of it', async (what, sql) => {
+    const marker = 'canary 7f31 {'
+    const refused = statement(`refused_${what.replaceAll(' ', '_')}`, sql.replace(':value', '$1'), ['value'])
+    const thrown = await Promise.all([
+      store.db.call(refused, { value: marker }).catch((error: unknown) => error),
+      store.db
+        .read({ tenant: 'acme', environment: 'production' }, refused, { value: marker })
+        .catch((error: unknown) => error),
+    ])
+    for (const error of thrown) {
+      expect(error).toBeInstanceOf(Error)
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toMatch(/canary|7f31/)
+      // and still says what kind it is
+      expect(error).toHaveProperty('code', expect.stringMatching(/^(22...|invalid_text)$/))
+    }
   })
 })

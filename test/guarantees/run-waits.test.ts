@@ -310,12 +310,22 @@ describe.each(ENGINES)('what waits outside, on the %s store', (engine) => {
   })
 
   it('K1 no wait outlives the run', async () => {
-    const stage = await on(waitFor, unique(), {
-      budget: { steps: 3, toolCalls: 3, tokens: 50_000, costCents: 100, seconds: 2 },
-    })
+    const stage = await on(waitFor, unique(), { budget: SHORT })
     const said = await stage.say('go')
     expect(await said.rest()).toMatchObject({ end: 'deadline' })
     expect(await said.effects()).toMatchObject([{ status: 'settled', code: 'wait_expired' }])
     await stage.stop()
   })
+
+  it('K1 no wait of an effect outlives the run: it is asked for once more, and the truth is told', async () => {
+    const { contract, asked } = slow()
+    const stage = await on(contract, unique(), { budget: SHORT })
+    const said = await stage.say('go')
+    expect(await said.rest()).toMatchObject({ end: 'deadline' })
+    expect(asked).toEqual([null])
+    expect(await said.results()).toEqual([{ delivered: false }])
+    await stage.stop()
+  })
 })
+
+const SHORT = { steps: 3, toolCalls: 3, tokens: 50_000, costCents: 100, seconds: 2 }

@@ -15,6 +15,7 @@ describe('credentials in what a call gives back', () => {
     ['in base64', Buffer.from(SECRET).toString('base64')],
     ['in base64 for URLs', Buffer.from(SECRET).toString('base64url')],
     ['in hex', Buffer.from(SECRET).toString('hex')],
+    ['in upper-case hex', Buffer.from(SECRET).toString('hex').toUpperCase()],
     ['as the password of basic authentication', `Basic ${Buffer.from(`me:${SECRET}`).toString('base64')}`],
   ])('I6 a value is taken out %s', (_, text) => {
     const cleaned = scrub.text(`before ${text} after`)

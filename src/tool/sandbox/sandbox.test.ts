@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemIds } from '../../kernel/system.shell.ts'
@@ -80,7 +80,13 @@ describe('the folder of a conversation on disk', () => {
     await folder.write('reports/may.csv', 'c')
     expect(Buffer.from(await folder.read('reports/may.csv')).toString()).toBe('c')
     expect(await folder.list()).toEqual(['reports/may.csv'])
-    expect(statSync(await folder.resolve('reports/may.csv')).mode & 0o077).toBe(0)
+    const made = [
+      dirname(folder.path),
+      folder.path,
+      join(folder.path, 'reports'),
+      await folder.resolve('reports/may.csv'),
+    ]
+    expect(made.map((path) => statSync(path).mode & 0o077)).toEqual([0, 0, 0, 0])
     await folder.remove('reports/may.csv')
     expect(await folder.list()).toEqual([])
   })
