@@ -176,6 +176,14 @@ describe('running: the end', () => {
       refused(aRun(), { kind: 'ended', reason })
   })
 
+  it('K2 an end that was decided before the stop was heard is the end of the stop', () => {
+    for (const reason of ['confirmation_rejected', 'deadline', 'attempts_exhausted'] as const)
+      expect(after({ ...aStep([pending(0)]), cancel: 'user' }, { kind: 'ended', reason })).toMatchObject({
+        status: 'canceled',
+        end: 'user_canceled',
+      })
+  })
+
   it('B4 a hand-over succeeds, a declared error ends the run, and a cancel comes before both', () => {
     const over = aStep([aCall(0, { ends: 'handed_over' })])
     expect(after(over, settles([0, ok()]))).toMatchObject({ status: 'succeeded', end: 'handed_over' })

@@ -111,7 +111,10 @@ function moveRunning(run: Run, report: Report): Moved | null {
     case 'left_alone':
       return parkAlone(run, absorbHandBack(run, report.asked), report.leftMs)
     case 'ended':
-      return mayEnd(run, report.reason) ? endRun(run, report.reason, NOTHING) : null
+      // decided before the cancel mark was there, told after it
+      return mayEnd(run, report.reason)
+        ? endRun(run, run.cancel ? END_OF_CANCEL[run.cancel] : report.reason, NOTHING)
+        : null
     case 'claimed':
     case 'plan_stale':
     case 'unknown_resolved':

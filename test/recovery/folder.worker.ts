@@ -32,6 +32,8 @@ if (mode === 'hold') {
   for (let i = 0; ; i++) {
     await db.write(PLACE, add, { id: `${process.pid}.${i}` })
     say({ committed: i + 1 })
+    // the store answers within this turn of the loop, and the end of standard input would never be heard
+    await new Promise(setImmediate)
   }
 }
 

@@ -178,7 +178,7 @@ const SUCCESSES = new Set(['completed', 'handed_over', 'insufficient_context'])
 const CANCELS = new Set(['user_canceled', 'superseded', 'disconnected', 'operator_canceled', 'parent_ended'])
 
 /** What may be the end of a canceled run all the same: what was over before somebody saw the mark. */
-const BESIDE_A_CANCEL = new Set(['unknown_effect', 'deadline', 'attempts_exhausted'])
+const BESIDE_A_CANCEL = new Set(['unknown_effect'])
 
 /** The status goes with the reason, and the reason with what happened. */
 function isEnd(run: Model, status: string, reason: string): boolean {
