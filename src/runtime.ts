@@ -308,7 +308,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         },
       })
       workers.add(worker)
-      const rest = keeping || here ? repeated(clock, sweep, how.onError) : () => {}
+      const rest = keeping || here ? repeated(clock, sweep, onError) : () => {}
       const stop = () => {
         rest()
         return worker.stop().finally(() => workers.delete(worker))

@@ -26,10 +26,11 @@ describe('the page of guarantees', () => {
     ])
   })
 
-  it('house: a promise without a test is an error unless it is pending', () => {
+  it('house: a promise without a test is an error unless it is pending, and so is a test without a promise', () => {
     expect(complaints({ promises: { J3: 'once', B1: 'limits', K4: 'resume' }, pending: ['K4', 'Z9'] }, all)).toEqual([
       'no test proves B1',
       'pending without a promise: Z9',
+      'proved without a promise: H2 J8 L2 L3',
     ])
   })
 

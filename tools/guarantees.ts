@@ -75,9 +75,11 @@ export function complaints({ promises, pending }: Promises, all: readonly Proof[
   const proved = new Set(all.map((proof) => proof.id))
   const missing = Object.keys(promises).filter((id) => !proved.has(id) && !pending.includes(id))
   const unknown = pending.filter((id) => !(id in promises))
+  const nameless = [...proved].filter((id) => !(id in promises)).sort()
   return [
     ...(missing.length > 0 ? [`no test proves ${missing.join(' ')}`] : []),
     ...(unknown.length > 0 ? [`pending without a promise: ${unknown.join(' ')}`] : []),
+    ...(nameless.length > 0 ? [`proved without a promise: ${nameless.join(' ')}`] : []),
   ]
 }
 

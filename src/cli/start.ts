@@ -1,4 +1,5 @@
 /** `plimsoll start` and `plimsoll worker`: everything in one process, or a worker alone. */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Access, announceServer, ensureAccess, ensureFolder, forgetServer } from './access.ts'
 import { type Definition, loadDefinition } from './definition.ts'
@@ -29,6 +30,8 @@ export async function start(options: StartOptions, out: Output): Promise<number>
   const defined = await definition(options)
   const { agents } = defined
   await ensureFolder(options.data)
+  if (options.db === undefined && !existsSync(join(options.data, 'store')))
+    out.note('plimsoll: making the store, which takes some seconds, once.')
   const { db, runtime } = await openRuntime(options, defined)
   try {
     const { access, isNew, kept } = await ensureAccess(options.data, runtime)

@@ -44,7 +44,7 @@ export interface MigrationState {
   readonly pending: readonly Migration[]
 }
 
-/** What is applied and what is missing. @throws Fault `schema_newer` when the database knows a breaking later version. */
+/** What is applied and what is missing. @throws Fault `schema_newer` when the database knows a breaking later version, `schema_changed` when one is not as it was. */
 export async function migrationState(db: MigrationDb, shipped = shippedMigrations()): Promise<MigrationState> {
   const known = await db.query(`select to_regclass('plimsoll.migration') is not null as there`)
   const rows =
@@ -61,7 +61,7 @@ export async function migrationState(db: MigrationDb, shipped = shippedMigration
   for (const a of applied) {
     const mine = shipped.find((m) => m.version === a.version)
     if (mine && mine.checksum !== a.checksum)
-      throw new Fault('schema_newer', `Migration ${mine.name} was changed after it was applied.`)
+      throw new Fault('schema_changed', `Migration ${mine.name} was changed after it was applied.`)
   }
   return { applied, pending: shipped.filter((m) => !applied.some((a) => a.version === m.version)) }
 }

@@ -20,7 +20,7 @@ export function isPostgres(place: string): boolean {
 /**
  * @param place `postgresql://…`; or a folder for the embedded store; or `memory`, which keeps nothing. The embedded store
  * migrates itself, PostgreSQL is migrated by `migrate`, with other rights.
- * @throws Fault `store_unavailable`, `store_locked`, `schema_older`, `schema_newer`
+ * @throws Fault `store_unavailable`, `store_locked`, `schema_older`, `schema_newer`, `schema_changed`
  */
 export async function openStore(place: string, options: OpenStoreOptions = {}): Promise<Db> {
   if (!isPostgres(place)) return (await import('./embedded.ts')).openEmbedded(place)

@@ -150,6 +150,7 @@ export const FAULTS = {
   store_unavailable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The database cannot be reached.', 'Check DATABASE_URL and that the server accepts connections.'),
   store_locked: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'Another process uses this embedded store.', 'Stop that process, use another folder, or use PostgreSQL for several processes.'),
   schema_newer: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is newer than this program.', 'Start the newer version of the program.'),
+  schema_changed: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'A migration is not the one that this database was made with.', 'Start the program that made it; a store of the time before the first release can only be removed and made anew.'),
   schema_older: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is older than this program.', 'Run `plimsoll migrate` first.'),
   content_damaged: row('corrupt_output', 'stop', 'operator', 500, EXIT.failure, 'Stored content does not match its hash.', 'Restore it from a backup; the run is not continued on it.'),
   mcp_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The server of tools cannot be reached.', 'Check its address; or its command, whose files have whole paths unless `cwd` is given, and what it writes to its error output.'),

@@ -85,6 +85,7 @@ describe('a definition', () => {
     ['no schema', { inputSchema: null }, 'schema_not_json'],
     ['a dialect that nobody knows', { inputSchema: { ...SCHEMA, $schema: 'https://example.com' } }, 'schema_dialect'],
     ['text that nobody sees', { description: `Sets.${String.fromCodePoint(0xe0041)}` }, 'hidden_text'],
+    ['text that takes no room', { description: 'Sets\u200b it.' }, 'hidden_text'],
     ['text that turns around', { inputSchema: { ...SCHEMA, title: '\u202etxt' } }, 'hidden_text'],
     ['a Cyrillic letter', { name: 'sеt' }, 'name_not_ascii'],
   ])('I4 I8 with %s is refused with its reason', (_, more, code) => {

@@ -83,8 +83,8 @@ export interface McpCalls {
 
 /** A description is read by the model in every request; a page of it is not a description. */
 const LONGEST_DESCRIPTION = 4_096
-/** Tag characters, and marks that turn the direction of what a person reads. */
-const HIDDEN = /[\u{e0000}-\u{e007f}\u202a-\u202e\u2066-\u2069]/u
+/** Tag characters, marks that turn the direction of what a person reads, and such as take no room. */
+const HIDDEN = /[\u{e0000}-\u{e007f}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u
 
 export const MCP_ERRORS = {
   server_refused: { kind: 'business_rejected', reaction: 'replan' },
