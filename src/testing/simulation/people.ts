@@ -283,7 +283,7 @@ async function revoke(world: World, sleep: Sleep): Promise<void> {
   await sleep(200, Math.floor(scenario.calmAt / 2))
   const modes = chance.yes(0.3) ? ['*'] : MODES.flatMap((m) => [`${m}.hand`, `${m}.note`])
   for (const name of modes) closedSince.set(name, sched.now())
-  while (world.isStormy) await sleep(500, 1_500)
+  while (world.isStormy) await sleep(200, 500)
   closedSince.delete('*')
 }
 

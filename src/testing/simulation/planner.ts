@@ -69,7 +69,7 @@ function partsOf(world: World, request: ModelRequest): readonly ModelPart[] {
   ]
 }
 
-const pieces = (text: string): readonly string[] => text.match(/.{1,9}/gs) ?? []
+const pieces = (text: string): readonly string[] => text.match(/.{1,16}/gs) ?? []
 
 const argsOf = (world: World, item = `i${world.next()}`): string =>
   JSON.stringify({ item, units: world.chance.between(1, 9) })
@@ -87,7 +87,7 @@ const final: Said = { text: 'it is done as far as it went', calls: [] }
 const SAYS: Readonly<Record<Planner, (world: World, turn: number) => Said>> = {
   legal(world, turn) {
     const { chance } = world
-    if (turn > 0 && chance.yes(0.25 * turn)) return final
+    if (turn > 0 && chance.yes(0.45 * turn)) return final
     const first = turn === 0 && chance.yes(0.4)
     const calls = first ? [look(world)] : [effect(world), ...(chance.yes(0.3) ? [effect(world)] : [])]
     return { text: chance.yes(0.4) ? 'let me see what can be done here' : '', calls }

@@ -41,7 +41,7 @@ export function readerOf(world: World, known: Known): Reader {
     watching.run ??= known.runs[0] ?? null
     if (watching.isOver) return
     const server = world.servers.length > 0 ? chance.pick(world.servers) : null
-    if (!watching.run || !server) return void sched.after(process, 400, look, 'looks')
+    if (!watching.run || !server) return void sched.after(process, 200, look, 'looks')
     const line = connect(world, watching, { run: watching.run, server })
     const mind = (): void => {
       if (watching.isOver) return
@@ -49,7 +49,7 @@ export function readerOf(world: World, known: Known): Reader {
       const isCut = world.isStormy && chance.yes(0.15)
       if (isCut) line.hangUp()
       if (isCut || line.isBroken() || !server.process.isAlive) return look()
-      sched.after(process, 1_000, mind, 'minds')
+      sched.after(process, 500, mind, 'minds')
     }
     mind()
   }

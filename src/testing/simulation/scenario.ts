@@ -2,7 +2,7 @@
 import type { Chance } from './random.ts'
 
 /** The product's figures, but for the poll, which only costs steps. */
-export const TIMES = { heartbeatMs: 2_000, leaseMs: 8_000, pollMs: 3_000, graceMs: 4_000 } as const
+export const TIMES = { heartbeatMs: 2_000, leaseMs: 8_000, pollMs: 1_500, graceMs: 4_000 } as const
 
 /** Chances of each kind of trouble, at each step of a server that could meet it. */
 export interface Weather {
