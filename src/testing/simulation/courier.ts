@@ -11,17 +11,21 @@ const FOREIGNER = person('service', 'courier', 'birch')
 export function courierOf(world: World): World['tell'] {
   const { sched, chance } = world
   let told = 0
+  /** What was ever to be said under a name: a request that acts late has another word than the one that was told first. */
+  const words = new Map<string, Set<boolean>>()
   return (signal, done) => {
     const process = sched.process(`courier${(told += 1)}`)
     const pause = (most: number): Promise<void> =>
       new Promise((resolve) => sched.after(process, chance.below(most), resolve, 'waits'))
     const say = (by: typeof ANN, body: object) => ask(world, (r) => r.signal(by, signal, body))
     const word = { by: 'courier', done }
+    words.set(signal, (words.get(signal) ?? new Set()).add(done))
     async function walk(): Promise<void> {
       if (chance.yes(0.3)) await say(FOREIGNER, { by: 'foreigner', done: !done })
       if (chance.yes(0.1) && 'value' in (await say(ANN, { by: 'ann', done: !done })))
         world.broken('T3 nobody is heard but who may tell', signal)
       for (let answer = await say(COURIER, word); !('value' in answer); answer = await say(COURIER, word)) {
+        if (answer.code === 'already_signaled' && words.get(signal)?.size !== 1) return
         if (answer.code === 'already_signaled') return world.broken('T3 a word may be told again', signal)
         await pause(1_500)
       }
