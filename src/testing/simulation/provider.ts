@@ -42,6 +42,7 @@ export function providerOf(world: World, outside: Process): Provider {
 
   /** Requests that were taken, of which is told later. */
   const taken = new Set<string>()
+  const spoken = new Set<string>()
   const failures = new Map<string, number>()
 
   function troubleOf(mode: Mode): Trouble {
@@ -72,7 +73,9 @@ export function providerOf(world: World, outside: Process): Provider {
     const finish = (): void => {
       move(order.place, -1)
       if (isDone) act(order)
-      if (!isSilent) world.tell(signal, isDone)
+      if (isSilent) return
+      spoken.add(order.place)
+      world.tell(signal, isDone)
     }
     // before the caller has stored that it waits, or long after
     sched.after(outside, chance.pick([0, 30, 400, 3_000, 9_000]), finish, 'acts later')
@@ -86,6 +89,7 @@ export function providerOf(world: World, outside: Process): Provider {
   return {
     log,
     count: (place) => counts.get(place) ?? 0,
+    hasSpoken: (place) => spoken.has(place),
     isPending: (place) => (pending.get(place) ?? 0) > 0,
     failures: (tool) => failures.get(tool) ?? 0,
     order(order) {
