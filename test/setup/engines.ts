@@ -144,7 +144,8 @@ async function postgresStore(): Promise<TestStore> {
   const url = urlOf(name, login)
   const admin = new pg.Pool({ connectionString: database.url, types, max: 2 })
   const names = new Map<string, string>()
-  const app = new pg.Client({ connectionString: url, types })
+  // as the program's own connections start: a compiled plan of a forbidden scan takes seconds
+  const app = new pg.Client({ connectionString: url, types, options: '-c jit=off' })
   await app.connect()
   const opened = [await openPostgres({ url })]
   return {
@@ -168,7 +169,7 @@ async function postgresStore(): Promise<TestStore> {
       }
     },
     async hold(text) {
-      const client = new pg.Client({ connectionString: url })
+      const client = new pg.Client({ connectionString: url, options: '-c jit=off' })
       await client.connect()
       await client.query('begin')
       return {
