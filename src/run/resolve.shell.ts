@@ -23,7 +23,7 @@ export interface EffectPlace {
 
 /**
  * `happened`: the model reads `result`. `did_not_happen`: the model is told that the call was not started. `retry`: it is
- * sent once more under the same key. `leave`: nobody will find out; the run ends as `unknown_effect`, and the effect
+ * sent once more under the same key, unless the tool answers later without removing doubles by it. `leave`: nobody will find out; the run ends as `unknown_effect`, and the effect
  * stays on record as unknown. `reason` says how one knows.
  */
 export type Resolution = { readonly reason: string } & (
@@ -55,6 +55,9 @@ function reportOf(run: Run, agent: Agent, { step, position }: EffectPlace, said:
     case 'did_not_happen':
       return { kind: 'unknown_resolved', position, outcome: refused('not_started') }
     case 'retry':
+      // what was told of the first request would be heard as the outcome of the second
+      if (contract?.implementation.resume && contract.unknown !== 'key')
+        throw new Fault('refused_transition', 'This tool answers later and does not remove doubles by the key.')
       return { kind: 'unknown_retried', position }
     case 'leave':
       return { kind: 'unknown_left', position }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Resolution } from '../../src/run/resolve.shell.ts'
 import { tool } from '../../src/tool/define.ts'
+import type { ToolSpec } from '../../src/tool/spec.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { person, play, type Scene } from '../setup/stage.ts'
 
@@ -16,7 +17,7 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
   afterAll(() => store.close())
 
   /** A run whose effect has broken off: the first try has no outcome, the second has. */
-  async function parked(scene: Partial<Scene> = {}) {
+  async function parked(scene: Partial<Scene> = {}, more: Partial<ToolSpec<typeof input>> = {}) {
     const keys: string[] = []
     const contract = tool('world.change@1', {
       input,
@@ -28,6 +29,7 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
         if (keys.length === 1) throw new Error('the connection broke')
         return 'changed'
       },
+      ...more,
     })
     const stage = await play(store, {
       ...scene,
@@ -57,6 +59,23 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
       { actor: 'olga', action: 'effect.resolve', outcome: 'retry', reason: 'their log ends before it' },
     ])
     await stage.stop()
+  })
+
+  it('J4 that answers later is not sent again, since the first word would be heard as the second', async () => {
+    const { stage, said, keys, resolve } = await parked({}, { resume: () => 'told of the first' })
+    await expect(resolve({ outcome: 'retry', reason: 'not there' })).rejects.toMatchObject({ code: 'refused_transition' })
+    expect(keys).toHaveLength(1)
+    expect(await audits(said.run)).toEqual([])
+    await resolve({ outcome: 'did_not_happen', reason: 'not there' })
+    expect(await said.rest()).toMatchObject({ end: 'completed' })
+    await stage.stop()
+    const breaks = (): never => {
+      throw new Error('the connection broke')
+    }
+    const byKey = await parked({}, { resume: () => 'told of the first', unknown: 'key', commit: breaks })
+    await byKey.resolve({ outcome: 'retry', reason: 'they remove doubles' })
+    expect(await audits(byKey.said.run)).toMatchObject([{ outcome: 'retry' }])
+    await byKey.stage.stop()
   })
 
   it.each([

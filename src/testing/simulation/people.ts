@@ -218,8 +218,7 @@ async function operate(world: World, sleep: Sleep): Promise<void> {
       const place = `${e.run}/${e.step}/${e.position}`
       if (provider.isPending(place) || (world.isStormy && chance.yes(0.5))) continue
       const truth = provider.count(place) > 0
-      // a word about the first request would be heard as one about the second
-      const no = chance.yes(0.2) && !provider.hasSpoken(place) ? ('retry' as const) : ('did_not_happen' as const)
+      const no = chance.yes(0.2) ? ('retry' as const) : ('did_not_happen' as const)
       const known: Resolution = truth
         ? { outcome: 'happened', result: { done: 'said' }, reason: 'looked it up' }
         : { outcome: no, reason: 'looked it up' }

@@ -42,7 +42,6 @@ export function providerOf(world: World, outside: Process): Provider {
 
   /** Requests that were taken, of which is told later. */
   const taken = new Set<string>()
-  const spoken = new Set<string>()
   const failures = new Map<string, number>()
 
   function troubleOf(mode: Mode): Trouble {
@@ -74,7 +73,6 @@ export function providerOf(world: World, outside: Process): Provider {
       move(order.place, -1)
       if (isDone) act(order)
       if (isSilent) return
-      spoken.add(order.place)
       world.tell(signal, isDone)
     }
     // before the caller has stored that it waits, or long after
@@ -89,7 +87,6 @@ export function providerOf(world: World, outside: Process): Provider {
   return {
     log,
     count: (place) => counts.get(place) ?? 0,
-    hasSpoken: (place) => spoken.has(place),
     isPending: (place) => (pending.get(place) ?? 0) > 0,
     failures: (tool) => failures.get(tool) ?? 0,
     order(order) {

@@ -46,8 +46,6 @@ export interface Provider {
   count(place: string): number
   /** Whether a request for this call is still on its way. */
   isPending(place: string): boolean
-  /** Whether it has told what became of a request that it had taken. */
-  hasSpoken(place: string): boolean
   /** Replies of this tool that could look like nobody being there. */
   failures(tool: string): number
 }
