@@ -30,6 +30,10 @@ create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intende
 create domain plimsoll.endpoint_state as text CHECK ((VALUE = ANY (ARRAY['enabled'::text, 'disabled'::text])));
 create domain plimsoll.ledger_kind as text CHECK ((VALUE = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text])));
 create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])));
+create domain plimsoll.memory_kind as text CHECK ((VALUE = ANY (ARRAY['preference'::text, 'fact'::text, 'task'::text, 'experience'::text])));
+create domain plimsoll.memory_layer as text CHECK ((VALUE = ANY (ARRAY['session'::text, 'episodic'::text, 'semantic'::text, 'procedural'::text])));
+create domain plimsoll.memory_scope as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'conversation'::text, 'group'::text, 'project'::text, 'tenant'::text])));
+create domain plimsoll.memory_status as text CHECK ((VALUE = ANY (ARRAY['active'::text, 'cold'::text, 'barred'::text, 'invalid'::text, 'deleted'::text])));
 create domain plimsoll.name as text CHECK ((VALUE ~ '^[a-z0-9_]{1,40}$'::text));
 create domain plimsoll.outcome as text CHECK ((VALUE = ANY (ARRAY['ok'::text, 'error'::text])));
 create domain plimsoll.phase as text CHECK ((VALUE = ANY (ARRAY['planning'::text, 'tool_running'::text, 'awaiting_observation'::text, 'finalizing'::text])));
@@ -150,6 +154,25 @@ grant select (confirmers, decided_by, environment, execute_by, expires_at, id, p
 grant select (environment, run_id, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
 grant update (consumed_at, decided_at, decided_by, execute_by, status, version) on table plimsoll.confirmation to plimsoll_step;
 grant update (plan) on table plimsoll.confirmation to plimsoll_retain;
+
+create table plimsoll.consent (
+  tenant_id text not null,
+  environment text not null,
+  subject_id text not null,
+  purpose text not null,
+  state text not null,
+  basis text not null,
+  decided_by text not null,
+  decided_at timestamp with time zone not null default now(),
+  constraint consent_pkey PRIMARY KEY (tenant_id, environment, subject_id, purpose),
+  constraint consent_state_check CHECK ((state = ANY (ARRAY['granted'::text, 'withdrawn'::text])))
+);
+alter table plimsoll.consent enable row level security;
+alter table plimsoll.consent force row level security;
+alter table plimsoll.consent owner to plimsoll_owner;
+create policy tenant on plimsoll.consent for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.consent to plimsoll_app;
+grant update (basis, decided_at, decided_by, state) on table plimsoll.consent to plimsoll_app;
 
 create table plimsoll.credential (
   hash bytea not null,
@@ -445,6 +468,173 @@ grant insert, select on table plimsoll.legal_hold to plimsoll_app;
 grant select on table plimsoll.legal_hold to plimsoll_retain;
 grant update (released_at) on table plimsoll.legal_hold to plimsoll_app;
 
+create table plimsoll.member (
+  tenant_id text not null,
+  environment text not null,
+  place text not null,
+  user_id text not null,
+  joined_at timestamp with time zone not null default now(),
+  left_at timestamp with time zone,
+  constraint member_pkey PRIMARY KEY (tenant_id, environment, place, user_id),
+  constraint member_place_check CHECK ((place ~ '^(group|project):'::text))
+);
+alter table plimsoll.member enable row level security;
+alter table plimsoll.member force row level security;
+alter table plimsoll.member owner to plimsoll_owner;
+CREATE INDEX member_user ON plimsoll.member USING btree (tenant_id, environment, user_id) WHERE (left_at IS NULL);
+create policy tenant on plimsoll.member for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.member to plimsoll_app;
+grant update (joined_at, left_at) on table plimsoll.member to plimsoll_app;
+
+create table plimsoll.memory (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text not null,
+  user_id text not null,
+  scope plimsoll.memory_scope not null,
+  scope_id text not null,
+  place text not null generated always as ((((scope)::text || ':'::text) || scope_id)) stored,
+  permission_scope text[] not null,
+  layer plimsoll.memory_layer not null,
+  kind plimsoll.memory_kind not null,
+  key text not null,
+  slot text not null default ''::text,
+  value bytea not null,
+  value_hash text not null,
+  version bigint not null default 1,
+  status plimsoll.memory_status not null default 'active'::text,
+  integrity text not null,
+  confidentiality text not null,
+  confidence real not null,
+  importance real not null,
+  sensitivity text not null,
+  purpose text not null,
+  consent_basis text not null,
+  confirmed_by text,
+  authority text,
+  authority_ref text,
+  detectors integer not null,
+  recorded_at timestamp with time zone not null default now(),
+  valid_from timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  use_count bigint not null default 0,
+  deleted_at timestamp with time zone,
+  constraint memory_pkey PRIMARY KEY (tenant_id, id),
+  constraint memory_check CHECK ((((status)::text = 'deleted'::text) = (deleted_at IS NOT NULL))),
+  constraint memory_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+  constraint memory_importance_check CHECK (((importance >= (0)::double precision) AND (importance <= (1)::double precision))),
+  constraint memory_permission_scope_check CHECK ((cardinality(permission_scope) > 0)),
+  constraint memory_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['none'::text, 'personal'::text, 'special'::text])))
+) with (fillfactor=80);
+alter table plimsoll.memory enable row level security;
+alter table plimsoll.memory force row level security;
+alter table plimsoll.memory owner to plimsoll_owner;
+CREATE INDEX memory_authority ON plimsoll.memory USING btree (tenant_id, environment, authority, authority_ref) WHERE (authority IS NOT NULL);
+CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environment, subject_id, recorded_at);
+CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
+create policy tenant on plimsoll.memory for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.memory to plimsoll_app;
+grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
+
+create table plimsoll.memory_candidate (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text not null,
+  user_id text not null,
+  session_id text,
+  run_id text,
+  place text not null,
+  key text not null,
+  body bytea not null,
+  value_hash text not null,
+  reasons text[] not null,
+  status text not null default 'pending'::text,
+  version bigint not null default 1,
+  memory_id text,
+  decided_by text,
+  decided_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  constraint memory_candidate_pkey PRIMARY KEY (tenant_id, id),
+  constraint memory_candidate_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'accepted'::text, 'declined'::text, 'expired'::text, 'superseded'::text])))
+) with (fillfactor=80);
+alter table plimsoll.memory_candidate enable row level security;
+alter table plimsoll.memory_candidate force row level security;
+alter table plimsoll.memory_candidate owner to plimsoll_owner;
+CREATE INDEX memory_candidate_subject ON plimsoll.memory_candidate USING btree (tenant_id, environment, subject_id, created_at);
+CREATE UNIQUE INDEX memory_candidate_open ON plimsoll.memory_candidate USING btree (tenant_id, environment, place, subject_id, key, value_hash) WHERE (status = 'pending'::text);
+create policy tenant on plimsoll.memory_candidate for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.memory_candidate to plimsoll_app;
+grant update (body, decided_at, decided_by, memory_id, status, version) on table plimsoll.memory_candidate to plimsoll_app;
+
+create table plimsoll.memory_source (
+  tenant_id text not null,
+  memory_id text not null,
+  kind text not null,
+  ref text not null,
+  environment text not null,
+  role text not null,
+  version bigint not null,
+  run_id text,
+  quote bytea,
+  created_at timestamp with time zone not null default now(),
+  constraint memory_source_pkey PRIMARY KEY (tenant_id, memory_id, kind, ref, role),
+  constraint memory_source_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'call'::text, 'memory'::text, 'authority'::text, 'operator'::text, 'import'::text]))),
+  constraint memory_source_role_check CHECK ((role = ANY (ARRAY['evidence'::text, 'neighbour'::text])))
+);
+alter table plimsoll.memory_source enable row level security;
+alter table plimsoll.memory_source force row level security;
+alter table plimsoll.memory_source owner to plimsoll_owner;
+CREATE INDEX memory_source_ref ON plimsoll.memory_source USING btree (tenant_id, kind, ref);
+create policy tenant on plimsoll.memory_source for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.memory_source to plimsoll_app;
+grant update (quote) on table plimsoll.memory_source to plimsoll_app;
+
+create table plimsoll.memory_use (
+  tenant_id text not null,
+  run_id text not null,
+  memory_id text not null,
+  environment text not null,
+  version bigint not null,
+  rank integer not null,
+  score real not null,
+  reason text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint memory_use_pkey PRIMARY KEY (tenant_id, run_id, memory_id)
+);
+alter table plimsoll.memory_use enable row level security;
+alter table plimsoll.memory_use force row level security;
+alter table plimsoll.memory_use owner to plimsoll_owner;
+CREATE INDEX memory_use_memory ON plimsoll.memory_use USING btree (tenant_id, memory_id, created_at);
+create policy tenant on plimsoll.memory_use for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.memory_use to plimsoll_app;
+
+create table plimsoll.memory_version (
+  tenant_id text not null,
+  memory_id text not null,
+  version bigint not null,
+  environment text not null,
+  value bytea,
+  value_hash text not null,
+  user_id text not null,
+  change text not null,
+  integrity text not null,
+  confidence real not null,
+  valid_from timestamp with time zone not null,
+  recorded_at timestamp with time zone not null default now(),
+  constraint memory_version_pkey PRIMARY KEY (tenant_id, memory_id, version),
+  constraint memory_version_change_check CHECK ((change = ANY (ARRAY['created'::text, 'superseded'::text, 'merged'::text, 'corrected'::text, 'late'::text])))
+);
+alter table plimsoll.memory_version enable row level security;
+alter table plimsoll.memory_version force row level security;
+alter table plimsoll.memory_version owner to plimsoll_owner;
+create policy tenant on plimsoll.memory_version for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.memory_version to plimsoll_app;
+grant update (value, value_hash) on table plimsoll.memory_version to plimsoll_app;
+
 create table plimsoll.message (
   tenant_id text not null,
   run_id text not null,
@@ -671,7 +861,7 @@ alter table plimsoll.tombstone enable row level security;
 alter table plimsoll.tombstone force row level security;
 alter table plimsoll.tombstone owner to plimsoll_owner;
 create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
-grant select on table plimsoll.tombstone to plimsoll_app;
+grant insert, select on table plimsoll.tombstone to plimsoll_app;
 
 create table plimsoll.tool_calls (
   tenant_id text not null,
