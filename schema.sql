@@ -151,7 +151,7 @@ create policy tenant on plimsoll.confirmation for all to plimsoll_app using (((t
 grant insert on table plimsoll.confirmation to plimsoll_step;
 grant select on table plimsoll.confirmation to plimsoll_app;
 grant select (confirmers, decided_by, environment, execute_by, expires_at, id, params_hash, "position", resource_version, run_id, status, step, tenant_id, version) on table plimsoll.confirmation to plimsoll_step;
-grant select (environment, run_id, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
+grant select (environment, "position", run_id, step, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
 grant update (consumed_at, decided_at, decided_by, execute_by, status, version) on table plimsoll.confirmation to plimsoll_step;
 grant update (plan) on table plimsoll.confirmation to plimsoll_retain;
 
@@ -191,6 +191,53 @@ alter table plimsoll.credential owner to plimsoll_owner;
 CREATE UNIQUE INDEX credential_id ON plimsoll.credential USING btree (tenant_id, id);
 grant insert, select on table plimsoll.credential to plimsoll_app;
 grant update (revoked_at) on table plimsoll.credential to plimsoll_app;
+
+create table plimsoll.deletion (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text not null,
+  kind text not null,
+  target text not null,
+  memories text[] not null default '{}'::text[],
+  messages text[] not null default '{}'::text[],
+  sessions text[] not null default '{}'::text[],
+  actor_kind text not null,
+  actor text not null,
+  due_at timestamp with time zone not null default now(),
+  attempts integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  done_at timestamp with time zone,
+  constraint deletion_pkey PRIMARY KEY (tenant_id, id),
+  constraint deletion_kind_check CHECK ((kind = ANY (ARRAY['memory'::text, 'message'::text, 'conversation'::text, 'artifact'::text, 'subject'::text, 'purpose'::text])))
+) with (fillfactor=70);
+alter table plimsoll.deletion enable row level security;
+alter table plimsoll.deletion force row level security;
+alter table plimsoll.deletion owner to plimsoll_owner;
+CREATE INDEX deletion_due ON plimsoll.deletion USING btree (due_at) WHERE (done_at IS NULL);
+CREATE INDEX deletion_subject ON plimsoll.deletion USING btree (tenant_id, environment, subject_id, created_at);
+create policy due on plimsoll.deletion for select to plimsoll_retain using ((done_at IS NULL));
+create policy tenant on plimsoll.deletion for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.deletion to plimsoll_app;
+grant select (done_at, due_at, environment, id, tenant_id) on table plimsoll.deletion to plimsoll_retain;
+grant update (attempts, done_at, due_at, memories, messages, sessions) on table plimsoll.deletion to plimsoll_app;
+
+create table plimsoll.deletion_part (
+  tenant_id text not null,
+  deletion_id text not null,
+  derivative text not null,
+  environment text not null,
+  removed bigint not null default 0,
+  error text,
+  done_at timestamp with time zone,
+  constraint deletion_part_pkey PRIMARY KEY (tenant_id, deletion_id, derivative)
+) with (fillfactor=70);
+alter table plimsoll.deletion_part enable row level security;
+alter table plimsoll.deletion_part force row level security;
+alter table plimsoll.deletion_part owner to plimsoll_owner;
+create policy tenant on plimsoll.deletion_part for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.deletion_part to plimsoll_app;
+grant update (done_at, error, removed) on table plimsoll.deletion_part to plimsoll_app;
 
 create table plimsoll.delivery (
   tenant_id text not null,
@@ -330,7 +377,7 @@ create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
 grant select (approval, arguments_hash, attempt, compensates, environment, idempotency_key, level, outcome, "position", run_id, session_id, status, step, tenant_id, tool, user_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
-grant select (environment, run_id, status, tenant_id) on table plimsoll.effect to plimsoll_retain;
+grant select (environment, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_retain;
 grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
 grant update (arguments, result) on table plimsoll.effect to plimsoll_retain;
 
@@ -667,7 +714,8 @@ create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant
 grant delete on table plimsoll.message to plimsoll_retain;
 grant insert on table plimsoll.message to plimsoll_step;
 grant select on table plimsoll.message to plimsoll_app;
-grant select (environment, run_id, tenant_id) on table plimsoll.message to plimsoll_retain;
+grant select (environment, run_id, seq, step, tenant_id) on table plimsoll.message to plimsoll_retain;
+grant update (body, content_hash, tokens) on table plimsoll.message to plimsoll_retain;
 
 create table plimsoll.migration (
   version integer not null,
@@ -1116,6 +1164,19 @@ end $function$;
 alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.deletion_due(p_limit integer)
+ RETURNS TABLE(tenant text, environment text, id text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query select x.tenant_id, x.environment, x.id from plimsoll.deletion x
+  where x.done_at is null and x.due_at <= now() order by x.due_at limit p_limit;
+end $function$;
+alter function plimsoll.deletion_due(integer) owner to plimsoll_retain;
+grant execute on function plimsoll.deletion_due(integer) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.driven(p_worker text)
  RETURNS TABLE(tenant text, environment text, run text, epoch bigint, canceled boolean, alone boolean)
  LANGUAGE plpgsql
@@ -1130,6 +1191,89 @@ begin
 end $function$;
 alter function plimsoll.driven(text) owner to plimsoll_claim;
 grant execute on function plimsoll.driven(text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_calls(p_tenant text, p_environment text, p_calls jsonb, p_blank bytea, p_blank_plan bytea)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.confirmation c set plan = p_blank_plan
+  from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
+  where c.tenant_id = p_tenant and c.run_id = f.run and c.step = f.step and c.position = f.position;
+  update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
+  from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
+  where e.tenant_id = p_tenant and e.run_id = f.run and e.step = f.step and e.position = f.position and e.status = 'settled'
+    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
+    and octet_length(e.arguments) > octet_length(p_blank);
+  get diagnostics n = row_count;
+  return n;
+end $function$;
+alter function plimsoll.forget_calls(text,text,jsonb,bytea,bytea) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_calls(text,text,jsonb,bytea,bytea) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_messages(p_tenant text, p_environment text, p_messages jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.message m set body = decode(f.body, 'base64'), content_hash = f.hash, tokens = f.tokens
+  from jsonb_to_recordset(p_messages) as f (run text, seq int, body text, hash text, tokens int)
+  where m.tenant_id = p_tenant and m.run_id = f.run and m.seq = f.seq;
+  get diagnostics n = row_count;
+  return n;
+end $function$;
+alter function plimsoll.forget_messages(text,text,jsonb) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_messages(text,text,jsonb) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_session(p_tenant text, p_environment text, p_session text, p_blank bytea, p_blank_plan bytea)
+ RETURNS TABLE(removed integer, active integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r record;
+  n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  removed := 0; active := 0;
+  for r in select x.id, x.ended_at from plimsoll.run x where x.tenant_id = p_tenant and x.environment = p_environment and x.session_id = p_session loop
+    if r.ended_at is null then
+      active := active + 1;
+      continue;
+    end if;
+    delete from plimsoll.message m where m.tenant_id = p_tenant and m.run_id = r.id;
+    get diagnostics n = row_count;
+    removed := removed + n;
+    delete from plimsoll.delta d where d.tenant_id = p_tenant and d.run_id = r.id;
+    update plimsoll.confirmation c set plan = p_blank_plan where c.tenant_id = p_tenant and c.run_id = r.id;
+    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
+    update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
+    where e.tenant_id = p_tenant and e.run_id = r.id and octet_length(e.arguments) > octet_length(p_blank);
+    get diagnostics n = row_count;
+    removed := removed + n;
+    update plimsoll.artifact a set about = null, removed_at = now() where a.tenant_id = p_tenant and a.run_id = r.id and a.removed_at is null;
+    get diagnostics n = row_count;
+    removed := removed + n;
+  end loop;
+  return next;
+end $function$;
+alter function plimsoll.forget_session(text,text,text,bytea,bytea) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_session(text,text,text,bytea,bytea) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.load(p_tenant text, p_environment text, p_run text)
  RETURNS jsonb

@@ -17,6 +17,10 @@ const APP_WRITES = [
   'consent update (basis, decided_at, decided_by, state)',
   'credential insert',
   'credential update (revoked_at)',
+  'deletion insert',
+  'deletion update (attempts, done_at, due_at, memories, messages, sessions)',
+  'deletion_part insert',
+  'deletion_part update (done_at, error, removed)',
   'delivery delete',
   'delivery insert',
   'delivery update (attempt, due_at, epoch, head, sent, worker_id)',
@@ -173,14 +177,15 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
 
   it('L9 the role of the sweep reads no content, and no row of the ledger, the audit or the sessions', async () => {
     const rights = (await rightsOf('plimsoll_retain', [])).map(String)
-    expect(rights.filter((r) => /ledger|audit|^session |\b(body|response|secret|url)\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => /ledger|audit|^session |\b(response|secret|url)\b/.test(r))).toEqual([])
     expect(rights.filter((r) => / (insert|update)/.test(r))).toEqual([
       'artifact update (about, removed_at)',
       'confirmation update (plan)',
       'effect update (arguments, result)',
+      'message update (body, content_hash, tokens)',
       'retention update (after_at, after_run, kept_at, swept_at)',
     ])
-    expect(rights.filter((r) => / select/.test(r) && /arguments|result|plan\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => / select/.test(r) && /arguments|result|body|plan\b/.test(r))).toEqual([])
   })
 
   it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
@@ -243,7 +248,11 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('claim', 'claim'),
       row('close_session', 'step'),
       row('decide', 'step'),
+      row('deletion_due', 'retain'),
       row('driven', 'claim'),
+      row('forget_calls', 'retain'),
+      row('forget_messages', 'retain'),
+      row('forget_session', 'retain'),
       row('load', 'owner'),
       row('open_session', 'step'),
       row('outbox_look', 'relay'),

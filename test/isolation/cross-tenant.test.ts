@@ -20,6 +20,7 @@ const CROSSING = [
   'journal/outbox.sql claim',
   'journal/outbox.sql look',
   'journal/retention.sql due',
+  'memory/forget.sql dueDeletions',
   'request/credential.sql credentialByHash',
 ]
 
@@ -27,7 +28,11 @@ const CROSSING = [
 const CROSSING_FUNCTIONS = [
   'abandon',
   'claim',
+  'deletion_due',
   'driven',
+  'forget_calls',
+  'forget_messages',
+  'forget_session',
   'outbox_look',
   'outbox_take',
   'reap',
@@ -36,7 +41,7 @@ const CROSSING_FUNCTIONS = [
 ]
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
-const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend)\(/
+const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|forget_messages|forget_calls|forget_session)\(/
 
 interface Block {
   readonly id: string

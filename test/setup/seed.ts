@@ -318,6 +318,8 @@ export const TENANT_TABLES = [
   'audit',
   'confirmation',
   'consent',
+  'deletion',
+  'deletion_part',
   'delivery',
   'delivery_attempt',
   'delta',

@@ -86,6 +86,10 @@ export async function seedMemory(store: TestStore, place: { tenant_id: string; e
   const word = { subject_id: 'ann', purpose: unique('purpose'), state: 'granted', basis: 'explicit', decided_by: 'ann' }
   await insert(store, 'consent', { ...place, ...word })
   await insert(store, 'member', { ...place, place: `group:${unique('g')}`, user_id: 'ann' })
+  const deletion = unique('del')
+  const asks = { kind: 'memory', target: id, actor_kind: 'end_user', actor: 'ann', subject_id: 'ann' }
+  await insert(store, 'deletion', { ...place, id: deletion, ...asks })
+  await insert(store, 'deletion_part', { ...place, deletion_id: deletion, derivative: 'versions' })
   return id
 }
 
@@ -109,6 +113,9 @@ const FORGED: Readonly<Record<string, string>> = {
   endpoint: `insert into plimsoll.endpoint (tenant_id, environment, id, url, secret) values ($1, $2, 'forged', '', '')`,
   consent: `insert into plimsoll.consent (tenant_id, environment, subject_id, purpose, state, basis, decided_by)
     values ($1, $2, 'forged', 'x', 'granted', 'x', 'x')`,
+  deletion: `insert into plimsoll.deletion (tenant_id, environment, id, subject_id, kind, target, actor_kind, actor)
+    values ($1, $2, 'forged', 'x', 'memory', 'x', 'x', 'x')`,
+  deletion_part: `insert into plimsoll.deletion_part (tenant_id, environment, deletion_id, derivative) values ($1, $2, 'forged', 'x')`,
   member: `insert into plimsoll.member (tenant_id, environment, place, user_id) values ($1, $2, 'group:forged', 'x')`,
   memory: `insert into plimsoll.memory (tenant_id, environment, id, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key,
       value, value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, detectors, valid_from)
