@@ -22,12 +22,14 @@ export interface Residue {
   readonly error: string | null
 }
 
+/** @throws Fault `legal_hold` while one covers the subject */
 export async function startForgetting(
   parts: Forgetting,
   scope: Scope,
   actor: Actor,
   wanted: Omit<NewDeletion, 'id'>,
 ): Promise<Receipt> {
+  if ((await parts.store.held(scope, wanted.subject)) !== null) throw new Fault('legal_hold')
   const id = parts.ids.next('del')
   const by = { audit: parts.ids.next('aud'), actorKind: actor.kind, actor: actor.user }
   await parts.store.open(scope, { ...wanted, id }, derivativesOf(parts), by)

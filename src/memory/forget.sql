@@ -170,3 +170,7 @@ delete from plimsoll.memory_use u using plimsoll.memory m
 where m.tenant_id = :tenant::text and m.environment = :environment::text and m.status = 'deleted' and u.tenant_id = m.tenant_id
   and u.memory_id = m.id and (:only?::text[] is null or m.id = any (:only?::text[]))
 returning u.memory_id;
+
+-- name: heldBy
+select h.id from plimsoll.legal_hold h where h.tenant_id = :tenant::text and h.environment = :environment::text and h.released_at is null
+  and (h.subject_id is null or h.subject_id = :subject::text) order by h.id limit 1;

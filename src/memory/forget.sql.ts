@@ -518,3 +518,18 @@ where m.tenant_id = $1::text and m.environment = $2::text and m.status = 'delete
 returning u.memory_id`,
   params: ['tenant', 'environment', 'only'],
 }
+
+export interface HeldByParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly subject: string
+}
+export interface HeldByRow {
+  readonly id: string
+}
+export const heldBy: Statement<HeldByParams, HeldByRow> = {
+  name: 'forget_heldBy_79f2df69',
+  text: `select h.id from plimsoll.legal_hold h where h.tenant_id = $1::text and h.environment = $2::text and h.released_at is null
+  and (h.subject_id is null or h.subject_id = $3::text) order by h.id limit 1`,
+  params: ['tenant', 'environment', 'subject'],
+}

@@ -25,6 +25,7 @@ import {
   forgetSession,
   forgetUses,
   forgetVersions,
+  heldBy,
   marksOf,
   memoriesAbout,
   messagesAt,
@@ -81,7 +82,12 @@ type Walls = Pick<Scope, 'tenant' | 'environment'>
 export interface ForgetStore {
   open(scope: Scope, deletion: NewDeletion, derivatives: readonly string[], by: By): Promise<void>
   widen(scope: Walls, id: DeletionId, memories: readonly string[]): Promise<void>
-  part(scope: Walls, id: DeletionId, derivative: string, done: { removed: number; error: FaultCode | null }): Promise<void>
+  part(
+    scope: Walls,
+    id: DeletionId,
+    derivative: string,
+    done: { removed: number; error: FaultCode | null },
+  ): Promise<void>
   /** When every part is done, since when; null while something is left. */
   tried(scope: Walls, id: DeletionId): Promise<number | null>
   list(
@@ -89,12 +95,17 @@ export interface ForgetStore {
     filter: { readonly subject: string; readonly after: string; readonly limit: number; readonly id?: string },
   ): Promise<readonly Deletion[]>
   parts(scope: Walls, id: DeletionId): Promise<readonly DeletionPart[]>
+  /** The legal hold that covers a subject; null when nothing does. */
+  held(scope: Walls, subject: string): Promise<string | null>
   due(limit: number): Promise<readonly (Walls & { readonly id: DeletionId })[]>
 
   /** Entombs one memory with all that it ever held. False when it is gone already. `marks` false: its value may be said again. */
   entombMemory(scope: Walls, id: string, by: By, marks: boolean): Promise<boolean>
   entomb(scope: Walls, kind: 'message' | 'call' | 'artifact', ids: readonly string[]): Promise<void>
-  drawnFrom(scope: Walls, withSource: readonly string[]): Promise<readonly { readonly id: string; readonly alone: boolean }[]>
+  drawnFrom(
+    scope: Walls,
+    withSource: readonly string[],
+  ): Promise<readonly { readonly id: string; readonly alone: boolean }[]>
   versions(scope: Walls, only: readonly string[] | null): Promise<number>
   quotes(scope: Walls, only: readonly string[] | null): Promise<number>
   uses(scope: Walls, only: readonly string[] | null): Promise<number>
@@ -104,7 +115,10 @@ export interface ForgetStore {
   forgetCalls(scope: Walls, calls: readonly CallPlace[], blank: { arguments: string; plan: string }): Promise<number>
   messagesOfStep(scope: Walls, run: string, step: number): Promise<readonly MessageRow[]>
   messagesAt(scope: Walls, ids: readonly string[]): Promise<readonly (MessageRow & MessageOwner)[]>
-  rewrite(scope: Walls, messages: readonly (Pick<MessageRow, 'run' | 'seq' | 'body'> & { tokens: number })[]): Promise<number>
+  rewrite(
+    scope: Walls,
+    messages: readonly (Pick<MessageRow, 'run' | 'seq' | 'body'> & { tokens: number })[],
+  ): Promise<number>
   forgetSession(
     scope: Walls,
     session: string,
@@ -113,7 +127,7 @@ export interface ForgetStore {
   sessionsOf(scope: Walls, subject: string): Promise<readonly string[]>
   activeRuns(scope: Walls, session: string): Promise<readonly RunId[]>
   messagesOfSession(scope: Walls, session: string): Promise<readonly string[]>
-  memoriesAbout(scope: Walls, of: { readonly subject: string; readonly session: string }): Promise<readonly string[]>
+  memoriesAbout(scope: Walls, of: { readonly subject: string; readonly session: string }): Promise<readonly MemoryId[]>
 }
 
 export type NewDeletion = Pick<Deletion, 'id' | 'subject' | 'kind' | 'target' | 'memories' | 'messages' | 'sessions'>
@@ -149,6 +163,7 @@ export function forgetStore(db: Db, sealer: Sealer, hash: KeyedHash): ForgetStor
     tried: async (scope, id) => (await db.write(scope, deletionTried, { tenant: scope.tenant, id }))[0]?.doneAt ?? null,
     list: async (scope, filter) => (await db.read(scope, deletions, { ...walls(scope), id: '', ...filter })).map(view),
     parts: (scope, id) => db.read(scope, partsOf, { tenant: scope.tenant, id }),
+    held: async (scope, subject) => (await db.read(scope, heldBy, { ...walls(scope), subject }))[0]?.id ?? null,
     due: async (limit) => (await db.call(dueDeletions, { limit })).map((row) => ({ ...row, id: row.id as DeletionId })),
 
     async entombMemory(scope, id, { audit, actor, actorKind }, marks) {
@@ -197,7 +212,13 @@ export function forgetStore(db: Db, sealer: Sealer, hash: KeyedHash): ForgetStor
       if (messages.length === 0) return 0
       const rows = messages.map(({ run, seq, body, tokens }) => {
         const text = JSON.stringify(body)
-        return { run, seq, tokens, body: Buffer.from(seal(scope.tenant, text)).toString('base64'), hash: hashBytes(text) }
+        return {
+          run,
+          seq,
+          tokens,
+          body: Buffer.from(seal(scope.tenant, text)).toString('base64'),
+          hash: hashBytes(text),
+        }
       })
       return (await db.call(forgetMessageBodies, { ...walls(scope), messages: JSON.stringify(rows) }))[0]?.n ?? 0
     },
@@ -213,6 +234,6 @@ export function forgetStore(db: Db, sealer: Sealer, hash: KeyedHash): ForgetStor
     messagesOfSession: async (scope, session) =>
       (await db.read(scope, messagesOfSession, { ...walls(scope), session })).map((row) => row.id),
     memoriesAbout: async (scope, of) =>
-      (await db.read(scope, memoriesAbout, { ...walls(scope), ...of })).map((row) => row.id),
+      (await db.read(scope, memoriesAbout, { ...walls(scope), ...of })).map((row) => row.id as MemoryId),
   }
 }

@@ -21,8 +21,11 @@ import {
   currentOf,
   insertMemory,
   memories,
+  memoryFacts,
   type MemoriesRow,
+  noteAccess,
   recordUses,
+  revealMemory,
   sourcesOf,
   usesOf,
   usesOfRun,
@@ -102,6 +105,22 @@ export interface Use {
   readonly reason: string
 }
 
+export type MemoryFacts = Omit<MemoryView, 'value' | 'importance'>
+
+export interface Because {
+  readonly audit: Id<'aud'>
+  readonly actor: string
+  readonly reason: string
+}
+
+export interface Access {
+  readonly audit: Id<'aud'>
+  readonly actorKind: ActorKind
+  readonly actor: string
+  readonly action: 'memory.export'
+  readonly target: string
+}
+
 export interface MemoryStore {
   /** The memory of a key at a place, expired or not; null when there is none. */
   current(scope: Scope, of: Pick<Entry, 'place' | 'subject' | 'key' | 'slot'>): Promise<Current | null>
@@ -117,6 +136,15 @@ export interface MemoryStore {
   whyNot(scope: Scope, entry: Entry, writer: string): Promise<NotWritten>
   list(scope: Scope, viewer: Viewer, listing: Listing): Promise<readonly MemoryView[]>
   get(scope: Scope, viewer: Viewer, id: MemoryId): Promise<MemoryView | null>
+  /** Everything but the values; an empty `subject` is every subject. */
+  facts(
+    scope: Scope,
+    filter: { readonly subject: string; readonly after: string; readonly limit: number; readonly id?: string },
+  ): Promise<readonly MemoryFacts[]>
+  /** Null when there is none. The reason stands in the audit. */
+  reveal(scope: Scope, id: MemoryId, by: Because): Promise<{ readonly value: Json } | null>
+  /** An access that stands in the audit. */
+  note(scope: Scope, access: Access): Promise<void>
   versions(scope: Scope, id: MemoryId): Promise<readonly MemoryVersion[]>
   sources(scope: Scope, id: MemoryId): Promise<readonly SourceView[]>
   /** The runs that were given it, or not, newest first. */
@@ -245,6 +273,21 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
     },
     list: (scope, viewer, listing) => listed(scope, viewer, '', listing),
     get: async (scope, viewer, id) => (await listed(scope, viewer, id, { after: '', limit: 1 }))[0] ?? null,
+    async facts(scope, filter) {
+      const rows = await db.read(scope, memoryFacts, { ...walls(scope), id: '', ...filter })
+      return rows.map(({ scope: of, scopeId, expired, status, ...rest }) => ({
+        ...(rest as unknown as Omit<MemoryFacts, 'place' | 'status'>),
+        place: { scope: of, id: scopeId } as Place,
+        status: expired ? 'expired' : (status as MemoryView['status']),
+      }))
+    },
+    async reveal(scope, id, by) {
+      const [row] = await db.write(scope, revealMemory, { ...walls(scope), id, ...by })
+      return row ? { value: JSON.parse(open(scope.tenant, row.value)) as Json } : null
+    },
+    async note(scope, access) {
+      await db.write(scope, noteAccess, { ...walls(scope), ...access })
+    },
     async versions(scope, id) {
       const rows = await db.read(scope, versionsOf, { tenant: scope.tenant, id })
       return rows.map(({ value, valueHash: _, change, ...row }) => ({

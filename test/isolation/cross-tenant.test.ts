@@ -41,7 +41,8 @@ const CROSSING_FUNCTIONS = [
 ]
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
-const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|forget_messages|forget_calls|forget_session)\(/
+const WALLED =
+  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|forget_messages|forget_calls|forget_session)\(/
 
 interface Block {
   readonly id: string
