@@ -3,7 +3,9 @@
  */
 import type { Db } from './db/port.ts'
 import { storeReady } from './db/ready.ts'
-import { plainSealer, type Sealer } from './db/seal.ts'
+import { keyedDb, openKeyring } from './db/keyring.ts'
+import type { KeyProvider } from './db/keyprovider.ts'
+import { type ContentKeys, plainSealer } from './db/seal.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
@@ -71,7 +73,13 @@ export interface RuntimeOptions {
   readonly credentials?: Credentials
   /** Where the folders of conversations are made, for tools that say `folder: true`. */
   readonly folders?: string
-  readonly sealer?: Sealer
+  /**
+   * Who wraps the data keys of tenants: `keyFile(…)`, or a service of keys. Without it content is stored as it is, for tests
+   * and for whoever encrypts the disk.
+   */
+  readonly keys?: KeyProvider
+  /** Content that was stored before there were keys is refused. */
+  readonly refusePlain?: boolean
   readonly clock?: Clock
   readonly ids?: Ids
   readonly random?: Random
@@ -93,7 +101,7 @@ export interface Runtime {
   readonly hub: Hub
   /** The way out: addresses of the public internet alone. */
   readonly egress: Egress
-  readonly sealer: Sealer
+  readonly sealer: ContentKeys
   readonly clock: Clock
   readonly ids: Ids
   readonly random: Random
@@ -152,11 +160,13 @@ export interface Runtime {
 }
 
 export function createRuntime(options: RuntimeOptions): Runtime {
-  const { db } = options
-  const sealer = options.sealer ?? plainSealer
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? systemIds
   const random = options.random ?? systemRandom
+  const { keys, refusePlain = false } = options
+  const ring = keys ? openKeyring({ db: options.db, keys, clock, random, refusePlain }) : null
+  const sealer = ring ?? plainSealer
+  const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
   const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
