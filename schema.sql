@@ -76,11 +76,14 @@ CREATE INDEX artifact_file ON plimsoll.artifact USING btree (tenant_id, session_
 CREATE INDEX artifact_run ON plimsoll.artifact USING btree (tenant_id, run_id, step, "position");
 CREATE UNIQUE INDEX artifact_object ON plimsoll.artifact USING btree (tenant_id, object_key);
 create policy retain on plimsoll.artifact for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.artifact for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.artifact for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.artifact to plimsoll_app;
 grant select (environment, removed_at, run_id, tenant_id) on table plimsoll.artifact to plimsoll_retain;
+grant select (removed_at, tenant_id) on table plimsoll.artifact to plimsoll_shred;
 grant update (about, removed_at) on table plimsoll.artifact to plimsoll_app;
 grant update (about, removed_at) on table plimsoll.artifact to plimsoll_retain;
+grant update (expires_at) on table plimsoll.artifact to plimsoll_shred;
 
 create table plimsoll.audit (
   tenant_id text not null,
@@ -426,17 +429,6 @@ grant select (environment, run_id, status, tenant_id) on table plimsoll.idempote
 grant update (created_at, response, run_id, status) on table plimsoll.idempotency to plimsoll_app;
 grant update (response, status) on table plimsoll.idempotency to plimsoll_step;
 
-create table plimsoll.journal (
-  name text not null,
-  segment text not null default ''::text,
-  written_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
-  constraint journal_pkey PRIMARY KEY (name),
-  constraint journal_name_check CHECK ((name = 'journal'::text))
-);
-alter table plimsoll.journal owner to plimsoll_owner;
-grant select on table plimsoll.journal to plimsoll_app;
-grant update (segment, written_at) on table plimsoll.journal to plimsoll_app;
-
 create table plimsoll.ledger (
   tenant_id text not null,
   run_id text not null,
@@ -532,6 +524,17 @@ create table plimsoll.migration (
 alter table plimsoll.migration owner to plimsoll_owner;
 grant select on table plimsoll.migration to plimsoll_app;
 
+create table plimsoll.restore_log (
+  name text not null,
+  segment text not null default ''::text,
+  written_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  constraint restore_log_pkey PRIMARY KEY (name),
+  constraint restore_log_name_check CHECK ((name = 'log'::text))
+);
+alter table plimsoll.restore_log owner to plimsoll_owner;
+grant select on table plimsoll.restore_log to plimsoll_app;
+grant update (segment, written_at) on table plimsoll.restore_log to plimsoll_app;
+
 create table plimsoll.retention (
   tenant_id text not null,
   environment text not null,
@@ -550,11 +553,14 @@ alter table plimsoll.retention owner to plimsoll_owner;
 CREATE INDEX retention_due ON plimsoll.retention USING btree (swept_at) WHERE (days IS NOT NULL);
 create policy due on plimsoll.retention for select to plimsoll_retain using ((days IS NOT NULL));
 create policy retain on plimsoll.retention for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.retention for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.retention for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.retention to plimsoll_app;
 grant select on table plimsoll.retention to plimsoll_retain;
+grant select (tenant_id) on table plimsoll.retention to plimsoll_shred;
 grant update (after_at, after_run, days, kept_at) on table plimsoll.retention to plimsoll_app;
 grant update (after_at, after_run, kept_at, swept_at) on table plimsoll.retention to plimsoll_retain;
+grant update (days) on table plimsoll.retention to plimsoll_shred;
 
 create table plimsoll.run (
   tenant_id plimsoll.name not null,
@@ -654,9 +660,12 @@ alter table plimsoll.session enable row level security;
 alter table plimsoll.session force row level security;
 alter table plimsoll.session owner to plimsoll_owner;
 create policy batch on plimsoll.session for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0));
+create policy shred on plimsoll.session for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.session for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.session to plimsoll_step;
 grant select on table plimsoll.session to plimsoll_app;
+grant select (closed_at, tenant_id) on table plimsoll.session to plimsoll_shred;
+grant update (closed_at) on table plimsoll.session to plimsoll_shred;
 grant update (closed_at, generation, version) on table plimsoll.session to plimsoll_step;
 
 create table plimsoll.signal (
@@ -1003,7 +1012,7 @@ end $function$;
 alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
 
-CREATE OR REPLACE FUNCTION plimsoll.destroy_tenant(p_tenant text, p_environment text, p_audit text, p_actor_kind text, p_actor text)
+CREATE OR REPLACE FUNCTION plimsoll.destroy_tenant(p_tenant text, p_environment text, p_audit text, p_actor_kind text, p_actor text, p_reason text)
  RETURNS TABLE(outcome text, runs integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1034,20 +1043,24 @@ begin
     update plimsoll.confirmation c set resource = null, resource_version = null where c.tenant_id = p_tenant;
     update plimsoll.effect e set resource = null, resource_version = null where e.tenant_id = p_tenant;
     update plimsoll.audit a set reason = null where a.tenant_id = p_tenant;
+    -- files on disks and in buckets are what the sweeps take, and rules what they go by
+    update plimsoll.session s set closed_at = now() where s.tenant_id = p_tenant and s.closed_at is null;
+    update plimsoll.artifact a set expires_at = now() where a.tenant_id = p_tenant and a.removed_at is null;
+    update plimsoll.retention r set days = null where r.tenant_id = p_tenant;
     delete from plimsoll.delta d where d.tenant_id = p_tenant;
     delete from plimsoll.delivery d where d.tenant_id = p_tenant;
     delete from plimsoll.idempotency i where i.tenant_id = p_tenant;
     delete from plimsoll.signal s where s.tenant_id = p_tenant;
     update plimsoll.endpoint e set state = 'disabled', reason = 'content_destroyed' where e.tenant_id = p_tenant;
     insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (p_tenant, 'tenant', p_tenant, '_') on conflict do nothing;
-    insert into plimsoll.audit (tenant_id, id, environment, actor_kind, actor, action, target, outcome)
-    values (p_tenant, p_audit, p_environment, p_actor_kind, p_actor, 'tenant.destroy', p_tenant, 'destroyed');
+    insert into plimsoll.audit (tenant_id, id, environment, actor_kind, actor, action, target, outcome, reason)
+    values (p_tenant, p_audit, p_environment, p_actor_kind, p_actor, 'tenant.destroy', p_tenant, 'destroyed', p_reason);
   end if;
   perform set_config('app.tenant', '', true);
   return next;
 end $function$;
-alter function plimsoll.destroy_tenant(text,text,text,text,text) owner to plimsoll_shred;
-grant execute on function plimsoll.destroy_tenant(text,text,text,text,text) to plimsoll_app;
+alter function plimsoll.destroy_tenant(text,text,text,text,text,text) owner to plimsoll_shred;
+grant execute on function plimsoll.destroy_tenant(text,text,text,text,text,text) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.driven(p_worker text)
  RETURNS TABLE(tenant text, environment text, run text, epoch bigint, canceled boolean, alone boolean)
@@ -1063,27 +1076,6 @@ begin
 end $function$;
 alter function plimsoll.driven(text) owner to plimsoll_claim;
 grant execute on function plimsoll.driven(text) to plimsoll_app;
-
-CREATE OR REPLACE FUNCTION plimsoll.journal_since(p_since timestamp with time zone)
- RETURNS TABLE(kind text, tenant text, environment text, id text, target text, at timestamp with time zone)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  return query
-  select 'tombstone', t.tenant_id, t.environment, t.id, t.kind, t.created_at from plimsoll.tombstone t
-  where t.created_at > p_since and t.kind <> 'tenant'
-  union all
-  select 'spent', c.tenant_id, c.environment, c.id, c.run_id, c.consumed_at from plimsoll.confirmation c where c.consumed_at > p_since
-  union all
-  select 'revoked', r.tenant_id, r.environment, r.id, '', r.revoked_at from plimsoll.credential r where r.revoked_at > p_since
-  union all
-  select 'destroyed', k.tenant_id, '_', k.tenant_id, '', max(k.destroyed_at) from plimsoll.tenant_key k
-  where k.destroyed_at > p_since group by k.tenant_id;
-end $function$;
-alter function plimsoll.journal_since(timestamp with time zone) owner to plimsoll_shred;
-grant execute on function plimsoll.journal_since(timestamp with time zone) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.keys_under_others(p_keks text[], p_limit integer)
  RETURNS TABLE(tenant text, kek text)
@@ -1297,7 +1289,7 @@ end $function$;
 alter function plimsoll.reap(integer) owner to plimsoll_claim;
 grant execute on function plimsoll.reap(integer) to plimsoll_app;
 
-CREATE OR REPLACE FUNCTION plimsoll.reapply(p jsonb)
+CREATE OR REPLACE FUNCTION plimsoll.restore(p jsonb)
  RETURNS TABLE(kind text, changed integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1320,7 +1312,7 @@ begin
       where r.tenant_id = e.tenant and r.id = e.id and r.revoked_at is null;
       get diagnostics changed = row_count;
     elsif e.kind = 'destroyed' then
-      select d.outcome into c from plimsoll.destroy_tenant(e.tenant, '_', 'aud_restored_' || e.tenant, 'operator', 'restore') d;
+      select d.outcome into c from plimsoll.destroy_tenant(e.tenant, '_', 'aud_restored_' || e.tenant, 'system', 'restore', null) d;
       changed := (c.outcome = 'destroyed')::int;
     elsif e.kind = 'spent' then
       update plimsoll.confirmation x set status = 'consumed', version = x.version + 1, consumed_at = to_timestamp(e.at_ms / 1000)
@@ -1339,8 +1331,29 @@ begin
     return next;
   end loop;
 end $function$;
-alter function plimsoll.reapply(jsonb) owner to plimsoll_shred;
-grant execute on function plimsoll.reapply(jsonb) to plimsoll_app;
+alter function plimsoll.restore(jsonb) owner to plimsoll_shred;
+grant execute on function plimsoll.restore(jsonb) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.restore_entries(p_since timestamp with time zone)
+ RETURNS TABLE(kind text, tenant text, environment text, id text, target text, at timestamp with time zone)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query
+  select 'tombstone', t.tenant_id, t.environment, t.id, t.kind, t.created_at from plimsoll.tombstone t
+  where t.created_at > p_since and t.kind <> 'tenant'
+  union all
+  select 'spent', c.tenant_id, c.environment, c.id, c.run_id, c.consumed_at from plimsoll.confirmation c where c.consumed_at > p_since
+  union all
+  select 'revoked', r.tenant_id, r.environment, r.id, '', r.revoked_at from plimsoll.credential r where r.revoked_at > p_since
+  union all
+  select 'destroyed', k.tenant_id, '_', k.tenant_id, '', max(k.destroyed_at) from plimsoll.tenant_key k
+  where k.destroyed_at > p_since group by k.tenant_id;
+end $function$;
+alter function plimsoll.restore_entries(timestamp with time zone) owner to plimsoll_shred;
+grant execute on function plimsoll.restore_entries(timestamp with time zone) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.retention_due(p_limit integer)
  RETURNS TABLE(tenant text, environment text, class text)

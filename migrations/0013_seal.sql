@@ -1,7 +1,7 @@
 -- safe with the version before: yes
 --
 -- The keys of tenants, and how they end. `tenant_key` holds data keys wrapped by a key that is in no database. What must stay
--- so when an older state of the database is put back is read by `journal_since`, kept outside, and told again to `reapply`.
+-- so when an older state of the database is put back is read by `restore_entries`, kept outside of it, and told again to `restore`.
 
 do $roles$
 begin
@@ -31,13 +31,13 @@ create table plimsoll.tenant_key (
   check (destroyed_at is null or wrapped = '')
 );
 
--- How far the journal outside is: one row.
-create table plimsoll.journal (
-  name       text primary key check (name = 'journal'),
+-- How far the restore log, which is outside, has come: one row.
+create table plimsoll.restore_log (
+  name       text primary key check (name = 'log'),
   segment    text not null default '',
-  written_at timestamptz not null default '-infinity'
+  written_at timestamptz not null default now()
 );
-insert into plimsoll.journal (name) values ('journal');
+insert into plimsoll.restore_log (name) values ('log');
 
 create index confirmation_spent on plimsoll.confirmation (consumed_at) where consumed_at is not null;
 create index tombstone_new on plimsoll.tombstone (created_at);
@@ -67,7 +67,7 @@ begin
   alter table plimsoll.tenant_key force row level security;
   execute format('create policy tenant on plimsoll.tenant_key for all to plimsoll_app using (%s) with check (%s)', tenant_key, tenant_key);
   foreach t in array array['tenant_key', 'run', 'effect', 'confirmation', 'delta', 'idempotency', 'signal', 'delivery', 'endpoint',
-    'tombstone', 'audit', 'legal_hold'] loop
+    'tombstone', 'audit', 'legal_hold', 'retention', 'session', 'artifact'] loop
     execute format('create policy shred on plimsoll.%I for all to plimsoll_shred using (%s) with check (%s)', t, whole_tenant, whole_tenant);
   end loop;
 end $wall$;
@@ -77,7 +77,7 @@ create policy spent on plimsoll.confirmation for select to plimsoll_shred using 
 create policy gone on plimsoll.tombstone for select to plimsoll_shred using (created_at is not null);
 
 grant select, insert, update (kek, wrapped) on plimsoll.tenant_key to plimsoll_app;
-grant select, update (segment, written_at) on plimsoll.journal to plimsoll_app;
+grant select, update (segment, written_at) on plimsoll.restore_log to plimsoll_app;
 grant select (tenant_id, epoch, environment, kek, created_at, destroyed_at), insert, update (wrapped, destroyed_at) on plimsoll.tenant_key to plimsoll_shred;
 grant select (tenant_id, id, environment, status, ended_at), update (status, wait_reason, phase, version, epoch, worker_id, due_at, followed_until,
   reserved_tokens, reserved_cost, cancel_cause, end_reason, ended_at) on plimsoll.run to plimsoll_shred;
@@ -89,6 +89,9 @@ grant select (tenant_id, environment, id, run_id, step, position, status, versio
 grant select (tenant_id, environment, run_id), delete on plimsoll.delta, plimsoll.delivery to plimsoll_shred;
 grant select (tenant_id, environment, key), delete on plimsoll.idempotency, plimsoll.signal to plimsoll_shred;
 grant select (tenant_id, environment, id), update (state, reason) on plimsoll.endpoint to plimsoll_shred;
+grant select (tenant_id, closed_at), update (closed_at) on plimsoll.session to plimsoll_shred;
+grant select (tenant_id, removed_at), update (expires_at) on plimsoll.artifact to plimsoll_shred;
+grant select (tenant_id), update (days) on plimsoll.retention to plimsoll_shred;
 grant select, insert on plimsoll.tombstone to plimsoll_shred;
 grant select (tenant_id, environment, id), insert, update (reason) on plimsoll.audit to plimsoll_shred;
 grant select (tenant_id, released_at) on plimsoll.legal_hold to plimsoll_shred;
@@ -109,10 +112,10 @@ begin
   where k.destroyed_at is null and k.kek <> all (p_keks) order by 1 limit p_limit;
 end $f$;
 
--- Ends a tenant: the wrapped keys are overwritten, so that nothing sealed can be opened; its runs end; what points at content
+-- Ends a tenant, for a reason that is no content: the wrapped keys are overwritten, so that nothing sealed can be opened; its runs end; what points at content
 -- or waits to send it goes. The ledger, the audit and the tombstone stay. A second call changes nothing.
 -- `held`: a legal hold forbids it.
-create function plimsoll.destroy_tenant(p_tenant text, p_environment text, p_audit text, p_actor_kind text, p_actor text)
+create function plimsoll.destroy_tenant(p_tenant text, p_environment text, p_audit text, p_actor_kind text, p_actor text, p_reason text)
 returns table (outcome text, runs int)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -142,21 +145,25 @@ begin
     update plimsoll.confirmation c set resource = null, resource_version = null where c.tenant_id = p_tenant;
     update plimsoll.effect e set resource = null, resource_version = null where e.tenant_id = p_tenant;
     update plimsoll.audit a set reason = null where a.tenant_id = p_tenant;
+    -- files on disks and in buckets are what the sweeps take, and rules what they go by
+    update plimsoll.session s set closed_at = now() where s.tenant_id = p_tenant and s.closed_at is null;
+    update plimsoll.artifact a set expires_at = now() where a.tenant_id = p_tenant and a.removed_at is null;
+    update plimsoll.retention r set days = null where r.tenant_id = p_tenant;
     delete from plimsoll.delta d where d.tenant_id = p_tenant;
     delete from plimsoll.delivery d where d.tenant_id = p_tenant;
     delete from plimsoll.idempotency i where i.tenant_id = p_tenant;
     delete from plimsoll.signal s where s.tenant_id = p_tenant;
     update plimsoll.endpoint e set state = 'disabled', reason = 'content_destroyed' where e.tenant_id = p_tenant;
     insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (p_tenant, 'tenant', p_tenant, '_') on conflict do nothing;
-    insert into plimsoll.audit (tenant_id, id, environment, actor_kind, actor, action, target, outcome)
-    values (p_tenant, p_audit, p_environment, p_actor_kind, p_actor, 'tenant.destroy', p_tenant, 'destroyed');
+    insert into plimsoll.audit (tenant_id, id, environment, actor_kind, actor, action, target, outcome, reason)
+    values (p_tenant, p_audit, p_environment, p_actor_kind, p_actor, 'tenant.destroy', p_tenant, 'destroyed', p_reason);
   end if;
   perform set_config('app.tenant', '', true);
   return next;
 end $f$;
 
 -- What happened since then that an older state of the database must not undo. Crosses tenants; ids and times only.
-create function plimsoll.journal_since(p_since timestamptz)
+create function plimsoll.restore_entries(p_since timestamptz)
 returns table (kind text, tenant text, environment text, id text, target text, at timestamptz)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -174,9 +181,9 @@ begin
   where k.destroyed_at > p_since group by k.tenant_id;
 end $f$;
 
--- Tells an older state of the database what the journal says. Told twice it changes nothing. A confirmation that was spent
+-- Tells an older state of the database what the log says. Told twice it changes nothing. A confirmation that was spent
 -- is spent, and its effect counts as started: whoever takes the run up asks for it by its key before anything else.
-create function plimsoll.reapply(p jsonb)
+create function plimsoll.restore(p jsonb)
 returns table (kind text, changed int)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -198,7 +205,7 @@ begin
       where r.tenant_id = e.tenant and r.id = e.id and r.revoked_at is null;
       get diagnostics changed = row_count;
     elsif e.kind = 'destroyed' then
-      select d.outcome into c from plimsoll.destroy_tenant(e.tenant, '_', 'aud_restored_' || e.tenant, 'operator', 'restore') d;
+      select d.outcome into c from plimsoll.destroy_tenant(e.tenant, '_', 'aud_restored_' || e.tenant, 'system', 'restore', null) d;
       changed := (c.outcome = 'destroyed')::int;
     elsif e.kind = 'spent' then
       update plimsoll.confirmation x set status = 'consumed', version = x.version + 1, consumed_at = to_timestamp(e.at_ms / 1000)
@@ -220,7 +227,7 @@ end $f$;
 
 reset role;
 revoke create on schema plimsoll from plimsoll_shred;
-revoke all on function plimsoll.keys_under_others(text[], int), plimsoll.destroy_tenant(text, text, text, text, text),
-  plimsoll.journal_since(timestamptz), plimsoll.reapply(jsonb) from public;
-grant execute on function plimsoll.keys_under_others(text[], int), plimsoll.destroy_tenant(text, text, text, text, text),
-  plimsoll.journal_since(timestamptz), plimsoll.reapply(jsonb) to plimsoll_app;
+revoke all on function plimsoll.keys_under_others(text[], int), plimsoll.destroy_tenant(text, text, text, text, text, text),
+  plimsoll.restore_entries(timestamptz), plimsoll.restore(jsonb) from public;
+grant execute on function plimsoll.keys_under_others(text[], int), plimsoll.destroy_tenant(text, text, text, text, text, text),
+  plimsoll.restore_entries(timestamptz), plimsoll.restore(jsonb) to plimsoll_app;

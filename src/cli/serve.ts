@@ -1,6 +1,6 @@
 /** The life of a process that serves: its store, its words, and the signal that ends it. */
 import { join } from 'node:path'
-import { createRuntime, type Db, Fault, keyFileOf, openStore, type Runtime } from '../index.ts'
+import { createRuntime, type Db, Fault, keyFileOf, openStore, restoreFolder, type Runtime } from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
 import { type ObjectStore, openObjects } from '../objects.ts'
 import type { Definition } from './definition.ts'
@@ -31,7 +31,12 @@ export async function openRuntime(
     if (why !== null) throw new Fault('schema_older')
     const keys = told.keys ?? (await keyFileOf(db, keyFileIn(data)))
     const objects = objectsOf(data, process.env)
-    return { db, runtime: createRuntime({ objects, ...told, keys, db, agents, folders: join(data, 'folders') }) }
+    const restoreLog = restoreFolder(restoreFolderIn(data))
+    const folders = join(data, 'folders')
+    const refusePlain = process.env['PLIMSOLL_PLAIN_CONTENT'] === 'refuse'
+    const runtime = createRuntime({ objects, ...told, keys, refusePlain, restoreLog, db, agents, folders })
+    await runtime.restore()
+    return { db, runtime }
   } catch (error) {
     await db.close()
     throw error
@@ -40,6 +45,9 @@ export async function openRuntime(
 
 /** Beside the store and not in it: a dump of the database holds no key that opens it. */
 export const keyFileIn = (data: string): string => process.env['PLIMSOLL_KEY_FILE'] || join(data, 'key.json')
+
+/** Shared by all machines of one database; kept longer than any backup. */
+export const restoreFolderIn = (data: string): string => process.env['PLIMSOLL_RESTORE_LOG'] || join(data, 'restore')
 
 /** A folder beside the store, or what PLIMSOLL_OBJECTS names: another folder, or a bucket with the usual AWS_ variables. */
 function objectsOf(data: string, env: NodeJS.ProcessEnv): ObjectStore {

