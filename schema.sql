@@ -527,7 +527,7 @@ grant select on table plimsoll.migration to plimsoll_app;
 create table plimsoll.restore_log (
   name text not null,
   segment text not null default ''::text,
-  written_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  written_at timestamp with time zone not null default now(),
   constraint restore_log_pkey PRIMARY KEY (name),
   constraint restore_log_name_check CHECK ((name = 'log'::text))
 );

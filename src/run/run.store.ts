@@ -7,7 +7,7 @@ import type { Id } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
-import { answeredKey, coverOf, encodeStep, keyOf, signalKey, veiled } from './encode.ts'
+import { answeredKey, coverOf, encodeStep, hashBody, keyOf, signalKey, veiled } from './encode.ts'
 import { attend, audited, before, cancel, load, openSession, step, submit, tell } from './run.sql.ts'
 import type { SnapshotRows } from './snapshot.ts'
 import type { CancelCause } from './reasons.ts'
@@ -183,7 +183,7 @@ export function runStore(db: Db, keys: ContentKeys): RunStore {
       return (row?.followed ?? 0) > 0
     },
     async submit(scope, s) {
-      const { seal } = coverOf(keys, scope.tenant)
+      const { seal, veil } = coverOf(keys, scope.tenant)
       const row = {
         ...s.fields,
         tenant: scope.tenant,
@@ -196,6 +196,7 @@ export function runStore(db: Db, keys: ContentKeys): RunStore {
         replaced: s.replaced,
         resting: s.resting,
         body: seal(s.body),
+        hash: veil(hashBody(s.body)),
         event: seal(s.event),
         status: s.response?.status ?? null,
         response: s.response ? seal(s.response.body) : null,
