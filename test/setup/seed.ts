@@ -340,6 +340,7 @@ export const TENANT_TABLES = [
   'run',
   'session',
   'signal',
+  'tenant_key',
   'tombstone',
   'tool_calls',
 ] as const

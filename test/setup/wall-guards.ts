@@ -11,6 +11,10 @@ export const PLACES = ['acme', 'birch'].flatMap((tenant) =>
   ['production', 'test'].map((environment) => ({ tenant, environment })),
 )
 
+let epochs = 0
+/** Of its own for each place: the key of a row of keys names no environment. */
+const made = (): number => ++epochs
+
 export async function seedEverything(store: TestStore): Promise<void> {
   for (const { tenant, environment } of PLACES) {
     const key = await seedRun(store, { tenant_id: tenant, environment })
@@ -53,6 +57,7 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
     await insert(store, 'signal', { ...place, key: unique('signal') })
     await seedMemory(store, place, key.run)
+    await insert(store, 'tenant_key', { ...place, epoch: made(), kek: 'kek', wrapped: body })
     await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
@@ -133,6 +138,7 @@ const FORGED: Readonly<Record<string, string>> = {
   retention: `insert into plimsoll.retention (tenant_id, environment, class) values ($1, $2, 'value')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+  tenant_key: `insert into plimsoll.tenant_key (tenant_id, environment, epoch, kek, wrapped) values ($1, $2, 1000000, 'kek', '')`,
   tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,
 }
 
