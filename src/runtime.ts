@@ -17,6 +17,7 @@ import { type Retention, retentionOf, startSweeping } from './journal/retention.
 import type { RestoreLog } from './journal/restorelog.ts'
 import { restoreFrom, restoreWriter, startLogging } from './journal/restorelog.shell.ts'
 import { restoreStore } from './journal/restorelog.store.ts'
+import { BLANK, BLANK_PLAN } from './journal/retention.ts'
 import { retentionStore } from './journal/retention.store.ts'
 import { type Destroyed, tenantStore } from './journal/tenants.store.ts'
 import type { Sink } from './journal/sink.ts'
@@ -28,11 +29,13 @@ import type { Ids, RunId, SessionId } from './kernel/ids.ts'
 import type { Random } from './kernel/random.ts'
 import type { Actor } from './kernel/scope.ts'
 import { systemClock, systemIds, systemRandom } from './kernel/system.shell.ts'
-import { scopeOf } from './request/actor.ts'
+import { actorFrom, scopeOf } from './request/actor.ts'
 import { type CredentialStore, credentialStore, type NewKey } from './request/credential.store.ts'
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
+import type { Centre } from './memory/centre.shell.ts'
+import { memoryOf } from './memory/memory.shell.ts'
 import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import type { Absence, Agent } from './run/agent.ts'
@@ -43,6 +46,7 @@ import type { ToolServices } from './run/services.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
 import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
+import { tokensOf } from './run/said.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
 import { closeConversation, openConversation } from './run/talk.shell.ts'
@@ -123,6 +127,8 @@ export interface Runtime {
   readonly retention: Retention
   /** What a caller may look at. */
   readonly reads: Reads
+  /** What people do with what is remembered of them. */
+  readonly memory: Centre
   /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
   door(secret: string): Door
   createKey(key: NewKey): Promise<MadeKey>
@@ -212,6 +218,29 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const restoring = log && { restores: restoreStore(db), log, clock, random }
   const writer = restoring && restoreWriter(restoring)
   const restore = async () => (restoring ? restoreFrom(restoring) : 0)
+  const memory = memoryOf({
+    db,
+    keys: sealer,
+    ids,
+    clock,
+    scopeOf,
+    withSource: [],
+    blank: { arguments: BLANK, plan: BLANK_PLAN },
+    tokensOf,
+    close: async (scope, session) => void (await sessions.close(scopeOf(systemOf(scope)), session as SessionId, null)),
+    async cancel(scope, run) {
+      await cancelRun(outside, systemOf(scope), run, 'operator', null)
+      for (const worker of workers) worker.cancel(run)
+    },
+    subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
+    mayExport: async (scope, subject) => (await rates.take(scope, `memory.export:${subject}`, EXPORTS)).taken,
+    async removeObject(key) {
+      if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
+      await objects.delete(key)
+      return true
+    },
+    others: {},
+  })
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
@@ -244,6 +273,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     endpoints,
     retention: retentionOf(retaining),
     reads,
+    memory: memory.centre,
     door: (secret) => openDoor({ credentials, clock, random }, secret),
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
     once: (caller, request, perform, stored) =>
@@ -322,6 +352,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         db,
         beside(id, everyMs) {
           const all = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
+          all.push(memory.forgetting(onError))
           if (writer) all.push(startLogging(writer, clock, onError))
           return { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) }
         },
@@ -363,6 +394,13 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   }
 }
+
+/** Of one subject: enough for a person, and too few for who copies. */
+const EXPORTS = { calls: 5, perMs: 3_600_000 }
+
+/** Who ends what is to be forgotten. */
+const systemOf = ({ tenant, environment }: Pick<Actor, 'tenant' | 'environment'>): Actor =>
+  actorFrom({ kind: 'operator', tenant, environment, user: 'plimsoll', subject: 'plimsoll', permissions: ['*'] })
 
 // a relay that fails in silence looks like one that has nothing to do
 const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))

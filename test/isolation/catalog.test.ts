@@ -56,6 +56,7 @@ const APP_WRITES = [
   'tenant_key insert',
   'tenant_key update (kek, wrapped)',
   'tombstone insert',
+  'tombstone update (created_at)',
   'tool_calls insert',
   'tool_calls update (starts)',
   'worker delete',
@@ -184,7 +185,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     expect(rights.filter((r) => / (insert|update)/.test(r))).toEqual([
       'artifact update (about, removed_at)',
       'confirmation update (plan)',
-      'effect update (arguments, result)',
+      'effect update (arguments, forgotten_at, result)',
       'message update (body, content_hash, tokens)',
       'retention update (after_at, after_run, kept_at, swept_at)',
     ])
