@@ -16,16 +16,19 @@ const STREET =
 const digits = (text: string): number => text.replaceAll(/\D/g, '').length
 
 export const CONTACTS: readonly Rule[] = [
-  contact('mail', "[\\p{L}\\p{N}._%+'-]{1,64}@(?:[\\p{L}\\p{N}-]{1,63}\\.){1,5}\\p{L}{2,24}"),
+  contact('mail', "(?<![\\p{L}\\p{N}._%+'-])[\\p{L}\\p{N}._%+'-]{1,64}@(?:[\\p{L}\\p{N}-]{1,63}\\.){1,5}\\p{L}{2,24}"),
   contact(
     'mail',
-    '[\\p{L}\\p{N}._+-]{2,64} {0,2}[[({<] {0,1}at {0,1}[\\])}>] {0,2}[\\p{L}\\p{N}-]{2,63}(?: {0,2}(?:[[({<] {0,1}dot {0,1}[\\])}>]|\\.) {0,2}\\p{L}{2,24}){1,4}',
+    '(?<![\\p{L}\\p{N}._+-])[\\p{L}\\p{N}._+-]{2,64} {0,2}[[({<] {0,1}at {0,1}[\\])}>] {0,2}[\\p{L}\\p{N}-]{2,63}(?: {0,2}(?:[[({<] {0,1}dot {0,1}[\\])}>]|\\.) {0,2}\\p{L}{2,24}){1,4}',
   ),
   contact(
     'mail',
-    '[\\p{L}\\p{N}._+-]{2,64} at [\\p{L}\\p{N}-]{2,63} dot (?:com|org|net|io|edu|gov|co|cn|de|fr|uk|dev|me|info|app)(?!\\p{L})',
+    '(?<![\\p{L}\\p{N}._+-])[\\p{L}\\p{N}._+-]{2,64} at [\\p{L}\\p{N}-]{2,63} dot (?:com|org|net|io|edu|gov|co|cn|de|fr|uk|dev|me|info|app)(?!\\p{L})',
   ),
-  contact('mail', '[A-Za-z0-9._-]{2,64} ?(?:艾特|＠) ?[A-Za-z0-9-]{2,40} ?(?:点|\\.) ?[A-Za-z]{2,10}'),
+  contact(
+    'mail',
+    '(?<![A-Za-z0-9._-])[A-Za-z0-9._-]{2,64} ?(?:艾特|＠) ?[A-Za-z0-9-]{2,40} ?(?:点|\\.) ?[A-Za-z]{2,10}',
+  ),
   contact('phone_cn', '(?<![\\d.-])(?:\\+?86[ -]?|0086[ -]?)?1[3-9]\\d[ -]?\\d{4}[ -]?\\d{4}(?![\\d]|[.-]\\d)'),
   contact(
     'phone',
@@ -41,7 +44,7 @@ export const CONTACTS: readonly Rule[] = [
   contact('phone', '(?<!\\d)0\\d{2,3}-\\d{7,8}(?!\\d)'),
   contact(
     'messenger',
-    '(?:微信号?|wechat(?: id)?|QQ号?|qq number|telegram|line id|skype(?: id)?|钉钉号?|飞书号?)\\s?(?:is|:|：|是|号|为)\\s?@?[A-Za-z0-9_.-]{4,32}',
+    '(?<!\\p{Script=Latin})(?:微信号?|wechat(?: id)?|QQ号?|qq number|telegram|line id|skype(?: id)?|钉钉号?|飞书号?)\\s?(?:is|:|：|是|号|为)\\s?@?[A-Za-z0-9_.-]{4,32}',
     (m) => /\d|@/.test(m[0]),
   ),
   contact(

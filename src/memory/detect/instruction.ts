@@ -62,6 +62,15 @@ export const INSTRUCTIONS: readonly Rule[] = [
   ),
   instruction(
     'override',
+    `${W}(?:ignore|disregard|forget|override|discard|skip) (?:all |everything |anything |whatever )?(?:of )?(?:the )?(?:above|preceding|foregoing|aforementioned)(?: (?:text|content|context|input|conversation|message|part))?(?:,|\\.|;|:| and | then | instead|$)`,
+    affirmed,
+  ),
+  instruction(
+    'authority',
+    `${W}(?:i am|i['’]m|this is|as) (?:your|the) (?:developers?|creators?|maintainers?|administrators?|system admin|operators?|programmer|god|master|root user)${E}[^\\n]{0,100}?${W}(?:passwords?|you (?:have|need|must|should|will)|need you to|share|reveal|turn you off|comply|obey|order you|command you|authori[sz]e you|instruct you|credentials)${E}`,
+  ),
+  instruction(
+    'override',
     `${W}(?:new|updated|revised|real|actual|true|secret|hidden|important|urgent|special|additional|final|following) (?:system )?(?:instructions?|directives?|prompts?|orders|objectives?|goals?|mission|rules of engagement) ?(?:(?:for|to) (?:you|the (?:ai|assistant|agent|model|bot|llm))[^\\n]{0,20})?[:：]`,
   ),
   instruction(
@@ -131,7 +140,7 @@ export const INSTRUCTIONS: readonly Rule[] = [
   ),
   instruction(
     'tag',
-    '<!--[\\s\\S]{0,400}?(?:ignore|system|instruction|prompt|override|secret|agent|assistant|must|always|execute|send|reveal)|(?:begin|end|start)(?: of)? (?:system|hidden|new|admin|developer|secret) (?:prompt|instructions?|message|section)|#{2,6} ?(?:system|instructions?|assistant|new instructions?|override|developer)(?: (?:prompt|message|note|override))? ?(?::|\\n|$)|-{3,} ?(?:system|instructions?|end of (?:user|context|document|input))',
+    '<!--[\\s\\S]{0,400}?(?:ignore|system|instruction|prompt|override|secret|agent|assistant|must|always|execute|send|reveal)|(?:begin|end|start)(?: of)? (?:system|hidden|new|admin|developer|secret) (?:prompt|instructions?|message|section)|#{2,6} ?(?:system|instructions?|assistant|new instructions?|override|developer)(?: (?:prompt|message|note|override))? ?(?::|\\n|$)|-{3,20} ?(?:system|instructions?|end of (?:user|context|document|input))',
     undefined,
     'gmu',
   ),
@@ -268,7 +277,7 @@ export const INSTRUCTIONS: readonly Rule[] = [
   ),
   instruction(
     'refusal',
-    `${W}(?:must|shall|should|will|to|always) (?:always |blindly |fully |unconditionally |now ){0,2}(?:comply with|obey|agree to|satisfy|fulfil+) (?:all|any|every|each|whatever|the) (?:[\\p{L}'’-]{1,16} ){0,3}?(?:requests?|commands?|orders?|demands?|instructions?|users?)`,
+    `${W}(?:must|shall|should|will|to|always) (?:always |blindly |fully |unconditionally |now ){0,2}(?:comply with|obey|agree to|satisfy|fulfil{1,2}) (?:all|any|every|each|whatever|the) (?:[\\p{L}'’-]{1,16} ){0,3}?(?:requests?|commands?|orders?|demands?|instructions?|users?)`,
     affirmed,
   ),
 ]

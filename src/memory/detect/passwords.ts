@@ -13,7 +13,7 @@ const CODE =
   '(?:pin(?:[ -]?(?:code|number))?|cvv2?|cvc2?|otp|passcode|(?:security|access|door|gate|alarm|entry|safe|lock|unlock|verification|recovery|backup|one[- ]time|2fa|mfa|sms|login|authenticator|garage|vault|keypad|voicemail|sim|puk)[ -](?:codes?|pins?|combination|number)|(?:lock|safe|locker|padlock) combination|combination (?:to|of|for) (?:the|my|our) (?:safe|lock|locker|padlock|vault))'
 /** Longer secrets that are words: phrases and answers. */
 const PHRASE =
-  '(?:(?:seed|recovery|mnemonic|wallet|backup|secret)[ -](?:phrase|words)|mnemonic|secret (?:answer|word|question answer)|security answer|answer to (?:my|the) security question|safe ?word)'
+  '(?:(?:seed|recovery|mnemonic|wallet|backup|secret|pass)[ -](?:phrase|words)|passphrase|mnemonic|secret (?:answer|word|question answer)|security answer|answer to (?:my|the) security question|safe ?word)'
 const KEY =
   '(?:(?:api|access|secret|private|signing|encryption|master|license|wifi|wi-fi|wpa2?|wep|network|ssh|gpg|pgp|root|admin|staging|prod|production|database|db|account|login|test|service|client|app)[ _-]?(?:key|secret|token|pass|credentials?)s?|credentials?|secret|token|creds|api ?keys?|(?:my|our|the|your|his|her) key)'
 
@@ -62,6 +62,12 @@ const isWord = (given: string): boolean => {
   )
 }
 
+/** Four words together are one, whatever they mean. */
+const isPhrase = (value: string): boolean => {
+  const words = value.split(/[ ,-]/)
+  return words.length > 3 || isWord(words[0] ?? '')
+}
+
 const rule = (name: string, source: string, test: (value: string, match: RegExpExecArray) => boolean): Rule => ({
   name: `password.${name}`,
   class: 'password',
@@ -95,9 +101,7 @@ const ENGLISH: readonly Rule[] = [
     (v) => isWord(v.split(' ')[0] ?? '') || isOdd(v),
   ),
   rule('bare_label', `(?:^|[\\n,;/|({]\\s{0,3})["']?(?:${PASSWORD})["']?\\s{0,2}[:=]\\s{0,2}${QUOTE}${VALUE}`, isWord),
-  rule('phrase', `${B}${PHRASE}${E}${OF}${SAYS}${QUOTE}([\\p{L}]{2,20}(?:[ ,-]{1,2}[\\p{L}]{2,20}){0,23})`, (v) =>
-    isWord(v.split(/[ ,-]/)[0] ?? ''),
-  ),
+  rule('phrase', `${B}${PHRASE}${E}${OF}${SAYS}${QUOTE}([\\p{L}]{2,20}(?:[ ,-]{1,2}[\\p{L}]{2,20}){0,23})`, isPhrase),
   rule(
     'beside',
     `${B}(?:${PASSWORD}|creds?|credentials)\\s{1,2}${QUOTE}${VALUE}`,
@@ -136,7 +140,15 @@ const ZH =
 const ZH_SAYS =
   '[\\s"\'“「（(]{0,3}(?:已经|现在|就|都|分别|设置|修改|更改|改|换|设|設|更新)?(?:是|为|為|成|作|叫|用|:|：|=|→)?(?:了|的是)?[\\s"\'“「：:=]{0,4}'
 
+/** Languages that join a particle to the word, so that nothing parts the two. */
+const JOINED = '(?:パスワード|パスコード|暗証番号|暗証コード|合言葉|비밀번호|비번|암호|패스워드|핀번호|인증번호)'
+
 const CHINESE: readonly Rule[] = [
+  rule(
+    'ja_ko',
+    `${JOINED}\\s?(?:は|が|を|として|는|은|가|이|를|을|:|=)?\\s?${QUOTE}([A-Za-z0-9!-/:-@\\[-\`{-~]{4,60})`,
+    (v) => /\d/.test(v) || mixed(v),
+  ),
   rule(
     'zh',
     `${ZH}${ZH_SAYS}([A-Za-z0-9!-/:-@\\[-\`{-~]{4,200})`,
@@ -148,7 +160,11 @@ const CHINESE: readonly Rule[] = [
     `(?:用|把|将|记住|输入|填)\\s?${QUOTE}([A-Za-z0-9!-/:-@\\[-\`{-~]{4,60})["'”」]?\\s?(?:做|当|作为|当作|是|设为|设成|登录|解锁)(?:我|我的|我们的|[一-鿿]{0,8})?(?:密码|密碼|口令|登录|解锁)?`,
     (v, m) => isOdd(v) && /密|口令|登录|解锁/.test(m[0]),
   ),
-  rule('zh', `([A-Za-z0-9!-/:-@\\[-\`{-~]{4,60})\\s?是(?:我|我们|他|她|公司)?的?(?:[\\p{L}\\p{N}]{0,10})${ZH}`, isOdd),
+  rule(
+    'zh',
+    `(?<![!-~])([A-Za-z0-9!-/:-@\\[-\`{-~]{4,60})\\s?是(?:我|我们|他|她|公司)?的?(?:[\\p{L}\\p{N}]{0,10})${ZH}`,
+    isOdd,
+  ),
   rule(
     'zh',
     `(?:我|我们|咱|家里|公司|他|她)[\\p{L}\\p{N}]{0,12}?(?:密码|密碼|口令|暗号|密保答案)\\s?(?:就是|是|为|：|:)\\s?["“「]?([一-鿿]{2,16})`,
@@ -157,7 +173,7 @@ const CHINESE: readonly Rule[] = [
         v,
       ),
   ),
-  rule('zh', `${ZH}${ZH_SAYS}([〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]{4,20})`, () => true),
+  rule('zh', `${ZH}${ZH_SAYS}([〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖个]{3,20})`, () => true),
   rule(
     'zh',
     `(?:账号|帐号|用户名|账户)[\\s:：是为]{0,4}[A-Za-z0-9._@+-]{2,60}[\\s,，、/;；]{1,3}${ZH}?[\\s:：是为]{0,4}([A-Za-z0-9!-~]{4,60})`,

@@ -120,7 +120,7 @@ export const SECRETS: readonly Rule[] = [
   ),
   secret(
     'command_line',
-    /(?:\bcurl\b.{0,80} -u|--user|--password|-p(?=[^\s-]*\d)|sshpass -p|--token|--api-key)[ =]?['"]?([^\s'"]{4,100}:[^\s'"]{4,100}|(?=[^\s'"]*\d)[^\s'":]{6,100})/g,
+    /(?<![\w-])(?:curl\b.{0,80} -u|--user|--password|-p(?=[^\s-]{0,60}\d)|sshpass -p|--token|--api-key)[ =]?['"]?([^\s'"]{4,100}:[^\s'"]{4,100}|(?=[^\s'"]{0,100}\d)[^\s'":]{6,100})/g,
     (m) => !isPlaceholder(m[1] ?? ''),
   ),
 ]
