@@ -88,9 +88,7 @@ const SHAPE: ReadonlySet<Reason> = new Set([
   'expiry_unreadable',
 ])
 
-export async function judgeCase(
-  given: GuardCase,
-): Promise<{
+export async function judgeCase(given: GuardCase): Promise<{
   readonly as: 'right' | 'missed' | 'false_alarm'
   readonly decision: string
   readonly reasons: readonly Reason[]

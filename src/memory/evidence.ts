@@ -50,11 +50,11 @@ function said({ scope }: Candidate, evidence: { message: string; quote: string }
   return message.inGroup && scope === 'user' ? yes('user', 'said_in_group') : yes('user')
 }
 
-/** As it is heard: compatibility forms, one space, no case, no marks of a keyboard. */
+/** As it is heard: compatibility forms, no white space, no case, no marks of a keyboard. */
 const spoken = (text: string): string =>
   text
     .normalize('NFKC')
-    .replaceAll(/[\p{Cf}\s]+/gu, ' ')
+    .replaceAll(/[\p{Cf}\s]+/gu, '')
     .replaceAll(/[“”„«»]/g, '"')
     .replaceAll(/[‘’]/g, "'")
     .trim()
