@@ -14,6 +14,8 @@ export { createHttpServer, type HttpOptions, type HttpServer } from './http/serv
 export { EXIT, Fault, type FaultCode, FAULTS } from './kernel/fault.ts'
 export type { Json } from './kernel/json.ts'
 export type { Actor } from './kernel/scope.ts'
+export { memory, type MemoryKeys } from './memory/key.ts'
+export { memoryFromYaml } from './memory/yaml.ts'
 export { aiSdk } from './model/aisdk.shell.ts'
 export { openAICompatible } from './model/openai.shell.ts'
 export type { Model, ModelPart, ModelRequest } from './model/port.ts'
