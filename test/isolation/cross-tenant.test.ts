@@ -45,7 +45,8 @@ const CROSSING_FUNCTIONS = [
 ]
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
-const WALLED = /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|destroy_tenant)\(/
+const WALLED =
+  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|destroy_tenant)\(/
 
 interface Block {
   readonly id: string
