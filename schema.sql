@@ -32,6 +32,10 @@ create domain plimsoll.effect_status as text CHECK ((VALUE = ANY (ARRAY['intende
 create domain plimsoll.endpoint_state as text CHECK ((VALUE = ANY (ARRAY['enabled'::text, 'disabled'::text])));
 create domain plimsoll.ledger_kind as text CHECK ((VALUE = ANY (ARRAY['open'::text, 'model'::text, 'tools'::text, 'recovery'::text, 'close'::text])));
 create domain plimsoll.ledger_level as text CHECK ((VALUE = ANY (ARRAY['run'::text, 'subject'::text, 'tenant'::text])));
+create domain plimsoll.memory_kind as text CHECK ((VALUE = ANY (ARRAY['preference'::text, 'fact'::text, 'task'::text, 'experience'::text])));
+create domain plimsoll.memory_layer as text CHECK ((VALUE = ANY (ARRAY['session'::text, 'episodic'::text, 'semantic'::text, 'procedural'::text])));
+create domain plimsoll.memory_scope as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'conversation'::text, 'group'::text, 'project'::text, 'tenant'::text])));
+create domain plimsoll.memory_status as text CHECK ((VALUE = ANY (ARRAY['active'::text, 'cold'::text, 'barred'::text, 'invalid'::text, 'deleted'::text])));
 create domain plimsoll.name as text CHECK ((VALUE ~ '^[a-z0-9_]{1,40}$'::text));
 create domain plimsoll.outcome as text CHECK ((VALUE = ANY (ARRAY['ok'::text, 'error'::text])));
 create domain plimsoll.phase as text CHECK ((VALUE = ANY (ARRAY['planning'::text, 'tool_running'::text, 'awaiting_observation'::text, 'finalizing'::text])));
@@ -160,10 +164,29 @@ grant insert on table plimsoll.confirmation to plimsoll_step;
 grant select on table plimsoll.confirmation to plimsoll_app;
 grant select (confirmers, decided_by, environment, execute_by, expires_at, id, params_hash, "position", resource_version, run_id, status, step, tenant_id, version) on table plimsoll.confirmation to plimsoll_step;
 grant select (consumed_at, decided_by, environment, id, "position", run_id, status, step, tenant_id, version) on table plimsoll.confirmation to plimsoll_shred;
-grant select (environment, run_id, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
+grant select (environment, "position", run_id, step, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
 grant update (consumed_at, decided_at, decided_by, execute_by, status, version) on table plimsoll.confirmation to plimsoll_step;
 grant update (consumed_at, decided_at, decided_by, resource, resource_version, status, version) on table plimsoll.confirmation to plimsoll_shred;
 grant update (plan) on table plimsoll.confirmation to plimsoll_retain;
+
+create table plimsoll.consent (
+  tenant_id text not null,
+  environment text not null,
+  subject_id text not null,
+  purpose text not null,
+  state text not null,
+  basis text not null,
+  decided_by text not null,
+  decided_at timestamp with time zone not null default now(),
+  constraint consent_pkey PRIMARY KEY (tenant_id, environment, subject_id, purpose),
+  constraint consent_state_check CHECK ((state = ANY (ARRAY['granted'::text, 'withdrawn'::text])))
+);
+alter table plimsoll.consent enable row level security;
+alter table plimsoll.consent force row level security;
+alter table plimsoll.consent owner to plimsoll_owner;
+create policy tenant on plimsoll.consent for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.consent to plimsoll_app;
+grant update (basis, decided_at, decided_by, state) on table plimsoll.consent to plimsoll_app;
 
 create table plimsoll.credential (
   hash bytea not null,
@@ -185,6 +208,53 @@ grant insert, select on table plimsoll.credential to plimsoll_app;
 grant select (environment, id, revoked_at, tenant_id) on table plimsoll.credential to plimsoll_shred;
 grant update (revoked_at) on table plimsoll.credential to plimsoll_app;
 grant update (revoked_at) on table plimsoll.credential to plimsoll_shred;
+
+create table plimsoll.deletion (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text not null,
+  kind text not null,
+  target text not null,
+  memories text[] not null default '{}'::text[],
+  messages text[] not null default '{}'::text[],
+  sessions text[] not null default '{}'::text[],
+  actor_kind text not null,
+  actor text not null,
+  due_at timestamp with time zone not null default now(),
+  attempts integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  done_at timestamp with time zone,
+  constraint deletion_pkey PRIMARY KEY (tenant_id, id),
+  constraint deletion_kind_check CHECK ((kind = ANY (ARRAY['memory'::text, 'message'::text, 'conversation'::text, 'artifact'::text, 'subject'::text, 'purpose'::text])))
+) with (fillfactor=70);
+alter table plimsoll.deletion enable row level security;
+alter table plimsoll.deletion force row level security;
+alter table plimsoll.deletion owner to plimsoll_owner;
+CREATE INDEX deletion_due ON plimsoll.deletion USING btree (due_at) WHERE (done_at IS NULL);
+CREATE INDEX deletion_subject ON plimsoll.deletion USING btree (tenant_id, environment, subject_id, created_at);
+create policy due on plimsoll.deletion for select to plimsoll_retain using ((done_at IS NULL));
+create policy tenant on plimsoll.deletion for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.deletion to plimsoll_app;
+grant select (done_at, due_at, environment, id, tenant_id) on table plimsoll.deletion to plimsoll_retain;
+grant update (attempts, done_at, due_at, memories, messages, sessions) on table plimsoll.deletion to plimsoll_app;
+
+create table plimsoll.deletion_part (
+  tenant_id text not null,
+  deletion_id text not null,
+  derivative text not null,
+  environment text not null,
+  removed bigint not null default 0,
+  error text,
+  done_at timestamp with time zone,
+  constraint deletion_part_pkey PRIMARY KEY (tenant_id, deletion_id, derivative)
+) with (fillfactor=70);
+alter table plimsoll.deletion_part enable row level security;
+alter table plimsoll.deletion_part force row level security;
+alter table plimsoll.deletion_part owner to plimsoll_owner;
+create policy tenant on plimsoll.deletion_part for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.deletion_part to plimsoll_app;
+grant update (done_at, error, removed) on table plimsoll.deletion_part to plimsoll_app;
 
 create table plimsoll.delivery (
   tenant_id text not null,
@@ -332,7 +402,7 @@ grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
 grant select (approval, arguments_hash, attempt, compensates, environment, idempotency_key, level, outcome, "position", run_id, session_id, status, step, tenant_id, tool, user_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
 grant select (attempt, environment, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_shred;
-grant select (environment, run_id, status, tenant_id) on table plimsoll.effect to plimsoll_retain;
+grant select (environment, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_retain;
 grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
 grant update (arguments, result) on table plimsoll.effect to plimsoll_retain;
 grant update (attempt, resource, resource_version, started_at, status) on table plimsoll.effect to plimsoll_shred;
@@ -479,6 +549,182 @@ grant select on table plimsoll.legal_hold to plimsoll_retain;
 grant select (released_at, tenant_id) on table plimsoll.legal_hold to plimsoll_shred;
 grant update (released_at) on table plimsoll.legal_hold to plimsoll_app;
 
+create table plimsoll.member (
+  tenant_id text not null,
+  environment text not null,
+  place text not null,
+  user_id text not null,
+  joined_at timestamp with time zone not null default now(),
+  left_at timestamp with time zone,
+  constraint member_pkey PRIMARY KEY (tenant_id, environment, place, user_id),
+  constraint member_place_check CHECK ((place ~ '^(group|project):'::text))
+);
+alter table plimsoll.member enable row level security;
+alter table plimsoll.member force row level security;
+alter table plimsoll.member owner to plimsoll_owner;
+CREATE INDEX member_user ON plimsoll.member USING btree (tenant_id, environment, user_id) WHERE (left_at IS NULL);
+create policy tenant on plimsoll.member for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.member to plimsoll_app;
+grant update (joined_at, left_at) on table plimsoll.member to plimsoll_app;
+
+create table plimsoll.memory (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text not null,
+  user_id text not null,
+  scope plimsoll.memory_scope not null,
+  scope_id text not null,
+  place text not null generated always as ((((scope)::text || ':'::text) || scope_id)) stored,
+  permission_scope text[] not null,
+  layer plimsoll.memory_layer not null,
+  kind plimsoll.memory_kind not null,
+  key text not null,
+  slot text not null default ''::text,
+  value bytea not null,
+  value_hash text not null,
+  version bigint not null default 1,
+  status plimsoll.memory_status not null default 'active'::text,
+  integrity text not null,
+  confidentiality text not null,
+  confidence real not null,
+  importance real not null,
+  sensitivity text not null,
+  purpose text not null,
+  consent_basis text not null,
+  confirmed_by text,
+  authority text,
+  authority_ref text,
+  detectors integer not null,
+  recorded_at timestamp with time zone not null default now(),
+  valid_from timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  use_count bigint not null default 0,
+  deleted_at timestamp with time zone,
+  constraint memory_pkey PRIMARY KEY (tenant_id, id),
+  constraint memory_check CHECK ((((status)::text = 'deleted'::text) = (deleted_at IS NOT NULL))),
+  constraint memory_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+  constraint memory_importance_check CHECK (((importance >= (0)::double precision) AND (importance <= (1)::double precision))),
+  constraint memory_permission_scope_check CHECK ((cardinality(permission_scope) > 0)),
+  constraint memory_sensitivity_check CHECK ((sensitivity = ANY (ARRAY['none'::text, 'personal'::text, 'special'::text])))
+) with (fillfactor=80);
+alter table plimsoll.memory enable row level security;
+alter table plimsoll.memory force row level security;
+alter table plimsoll.memory owner to plimsoll_owner;
+CREATE INDEX memory_authority ON plimsoll.memory USING btree (tenant_id, environment, authority, authority_ref) WHERE (authority IS NOT NULL);
+CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environment, subject_id, recorded_at);
+CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
+create policy shred on plimsoll.memory for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
+create policy tenant on plimsoll.memory for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.memory to plimsoll_app;
+grant select (deleted_at, environment, id, tenant_id, version) on table plimsoll.memory to plimsoll_shred;
+grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
+grant update (deleted_at, status, value, value_hash, version) on table plimsoll.memory to plimsoll_shred;
+
+create table plimsoll.memory_candidate (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text not null,
+  user_id text not null,
+  session_id text,
+  run_id text,
+  place text not null,
+  key text not null,
+  body bytea not null,
+  value_hash text not null,
+  reasons text[] not null,
+  status text not null default 'pending'::text,
+  version bigint not null default 1,
+  memory_id text,
+  decided_by text,
+  decided_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  constraint memory_candidate_pkey PRIMARY KEY (tenant_id, id),
+  constraint memory_candidate_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'accepted'::text, 'declined'::text, 'expired'::text, 'superseded'::text])))
+) with (fillfactor=80);
+alter table plimsoll.memory_candidate enable row level security;
+alter table plimsoll.memory_candidate force row level security;
+alter table plimsoll.memory_candidate owner to plimsoll_owner;
+CREATE INDEX memory_candidate_subject ON plimsoll.memory_candidate USING btree (tenant_id, environment, subject_id, created_at);
+CREATE UNIQUE INDEX memory_candidate_open ON plimsoll.memory_candidate USING btree (tenant_id, environment, place, subject_id, key, value_hash) WHERE (status = 'pending'::text);
+create policy tenant on plimsoll.memory_candidate for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.memory_candidate to plimsoll_app;
+grant update (body, decided_at, decided_by, memory_id, status, version) on table plimsoll.memory_candidate to plimsoll_app;
+
+create table plimsoll.memory_source (
+  tenant_id text not null,
+  memory_id text not null,
+  kind text not null,
+  ref text not null,
+  environment text not null,
+  role text not null,
+  version bigint not null,
+  run_id text,
+  quote bytea,
+  created_at timestamp with time zone not null default now(),
+  constraint memory_source_pkey PRIMARY KEY (tenant_id, memory_id, kind, ref, role),
+  constraint memory_source_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'user'::text, 'call'::text, 'memory'::text, 'authority'::text, 'operator'::text, 'import'::text]))),
+  constraint memory_source_role_check CHECK ((role = ANY (ARRAY['evidence'::text, 'neighbour'::text])))
+);
+alter table plimsoll.memory_source enable row level security;
+alter table plimsoll.memory_source force row level security;
+alter table plimsoll.memory_source owner to plimsoll_owner;
+CREATE INDEX memory_source_ref ON plimsoll.memory_source USING btree (tenant_id, kind, ref);
+create policy shred on plimsoll.memory_source for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
+create policy tenant on plimsoll.memory_source for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.memory_source to plimsoll_app;
+grant select (memory_id, tenant_id) on table plimsoll.memory_source to plimsoll_shred;
+grant update (quote) on table plimsoll.memory_source to plimsoll_app;
+grant update (quote) on table plimsoll.memory_source to plimsoll_shred;
+
+create table plimsoll.memory_use (
+  tenant_id text not null,
+  run_id text not null,
+  memory_id text not null,
+  environment text not null,
+  version bigint not null,
+  rank integer not null,
+  score real not null,
+  reason text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint memory_use_pkey PRIMARY KEY (tenant_id, run_id, memory_id)
+);
+alter table plimsoll.memory_use enable row level security;
+alter table plimsoll.memory_use force row level security;
+alter table plimsoll.memory_use owner to plimsoll_owner;
+CREATE INDEX memory_use_memory ON plimsoll.memory_use USING btree (tenant_id, memory_id, created_at);
+create policy tenant on plimsoll.memory_use for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.memory_use to plimsoll_app;
+
+create table plimsoll.memory_version (
+  tenant_id text not null,
+  memory_id text not null,
+  version bigint not null,
+  environment text not null,
+  value bytea,
+  value_hash text not null,
+  user_id text not null,
+  change text not null,
+  integrity text not null,
+  confidence real not null,
+  valid_from timestamp with time zone not null,
+  recorded_at timestamp with time zone not null default now(),
+  constraint memory_version_pkey PRIMARY KEY (tenant_id, memory_id, version),
+  constraint memory_version_change_check CHECK ((change = ANY (ARRAY['created'::text, 'superseded'::text, 'merged'::text, 'corrected'::text, 'late'::text])))
+);
+alter table plimsoll.memory_version enable row level security;
+alter table plimsoll.memory_version force row level security;
+alter table plimsoll.memory_version owner to plimsoll_owner;
+create policy shred on plimsoll.memory_version for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
+create policy tenant on plimsoll.memory_version for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.memory_version to plimsoll_app;
+grant select (memory_id, tenant_id) on table plimsoll.memory_version to plimsoll_shred;
+grant update (value, value_hash) on table plimsoll.memory_version to plimsoll_app;
+grant update (value, value_hash) on table plimsoll.memory_version to plimsoll_shred;
+
 create table plimsoll.message (
   tenant_id text not null,
   run_id text not null,
@@ -511,7 +757,8 @@ create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant
 grant delete on table plimsoll.message to plimsoll_retain;
 grant insert on table plimsoll.message to plimsoll_step;
 grant select on table plimsoll.message to plimsoll_app;
-grant select (environment, run_id, tenant_id) on table plimsoll.message to plimsoll_retain;
+grant select (environment, run_id, seq, step, tenant_id) on table plimsoll.message to plimsoll_retain;
+grant update (body, content_hash, tokens) on table plimsoll.message to plimsoll_retain;
 
 create table plimsoll.migration (
   version integer not null,
@@ -756,8 +1003,8 @@ CREATE INDEX tombstone_new ON plimsoll.tombstone USING btree (created_at);
 create policy gone on plimsoll.tombstone for select to plimsoll_shred using ((created_at IS NOT NULL));
 create policy shred on plimsoll.tombstone for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.tombstone to plimsoll_app;
 grant insert, select on table plimsoll.tombstone to plimsoll_shred;
-grant select on table plimsoll.tombstone to plimsoll_app;
 
 create table plimsoll.tool_calls (
   tenant_id text not null,
@@ -1012,6 +1259,19 @@ end $function$;
 alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.deletion_due(p_limit integer)
+ RETURNS TABLE(tenant text, environment text, id text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query select x.tenant_id, x.environment, x.id from plimsoll.deletion x
+  where x.done_at is null and x.due_at <= now() order by x.due_at limit p_limit;
+end $function$;
+alter function plimsoll.deletion_due(integer) owner to plimsoll_retain;
+grant execute on function plimsoll.deletion_due(integer) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.destroy_tenant(p_tenant text, p_environment text, p_audit text, p_actor_kind text, p_actor text, p_reason text)
  RETURNS TABLE(outcome text, runs integer)
  LANGUAGE plpgsql
@@ -1076,6 +1336,89 @@ begin
 end $function$;
 alter function plimsoll.driven(text) owner to plimsoll_claim;
 grant execute on function plimsoll.driven(text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_calls(p_tenant text, p_environment text, p_calls jsonb, p_blank bytea, p_blank_plan bytea)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.confirmation c set plan = p_blank_plan
+  from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
+  where c.tenant_id = p_tenant and c.run_id = f.run and c.step = f.step and c.position = f.position;
+  update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
+  from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
+  where e.tenant_id = p_tenant and e.run_id = f.run and e.step = f.step and e.position = f.position and e.status = 'settled'
+    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
+    and octet_length(e.arguments) > octet_length(p_blank);
+  get diagnostics n = row_count;
+  return n;
+end $function$;
+alter function plimsoll.forget_calls(text,text,jsonb,bytea,bytea) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_calls(text,text,jsonb,bytea,bytea) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_messages(p_tenant text, p_environment text, p_messages jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.message m set body = decode(f.body, 'base64'), content_hash = f.hash, tokens = f.tokens
+  from jsonb_to_recordset(p_messages) as f (run text, seq int, body text, hash text, tokens int)
+  where m.tenant_id = p_tenant and m.run_id = f.run and m.seq = f.seq;
+  get diagnostics n = row_count;
+  return n;
+end $function$;
+alter function plimsoll.forget_messages(text,text,jsonb) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_messages(text,text,jsonb) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_session(p_tenant text, p_environment text, p_session text, p_blank bytea, p_blank_plan bytea)
+ RETURNS TABLE(removed integer, active integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r record;
+  n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  removed := 0; active := 0;
+  for r in select x.id, x.ended_at from plimsoll.run x where x.tenant_id = p_tenant and x.environment = p_environment and x.session_id = p_session loop
+    if r.ended_at is null then
+      active := active + 1;
+      continue;
+    end if;
+    delete from plimsoll.message m where m.tenant_id = p_tenant and m.run_id = r.id;
+    get diagnostics n = row_count;
+    removed := removed + n;
+    delete from plimsoll.delta d where d.tenant_id = p_tenant and d.run_id = r.id;
+    update plimsoll.confirmation c set plan = p_blank_plan where c.tenant_id = p_tenant and c.run_id = r.id;
+    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
+    update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
+    where e.tenant_id = p_tenant and e.run_id = r.id and octet_length(e.arguments) > octet_length(p_blank);
+    get diagnostics n = row_count;
+    removed := removed + n;
+    update plimsoll.artifact a set about = null, removed_at = now() where a.tenant_id = p_tenant and a.run_id = r.id and a.removed_at is null;
+    get diagnostics n = row_count;
+    removed := removed + n;
+  end loop;
+  return next;
+end $function$;
+alter function plimsoll.forget_session(text,text,text,bytea,bytea) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_session(text,text,text,bytea,bytea) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.keys_under_others(p_keks text[], p_limit integer)
  RETURNS TABLE(tenant text, kek text)
@@ -1307,6 +1650,12 @@ begin
     if e.kind = 'tombstone' then
       insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (e.tenant, e.target, e.id, e.environment) on conflict do nothing;
       get diagnostics changed = row_count;
+      if e.target = 'memory' then
+        update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = '', value_hash = '', version = m.version + 1
+        where m.tenant_id = e.tenant and m.id = e.id and m.deleted_at is null;
+        update plimsoll.memory_version v set value = null, value_hash = '' where v.tenant_id = e.tenant and v.memory_id = e.id;
+        update plimsoll.memory_source s set quote = null where s.tenant_id = e.tenant and s.memory_id = e.id;
+      end if;
     elsif e.kind = 'revoked' then
       update plimsoll.credential r set revoked_at = to_timestamp(e.at_ms / 1000)
       where r.tenant_id = e.tenant and r.id = e.id and r.revoked_at is null;

@@ -90,6 +90,7 @@ export const FAULTS = {
   not_found: row('not_found', 'replan', 'user', 404, EXIT.notFound, 'There is no such resource for this actor.', 'Check the id.'),
   // ── state ────────────────────────────────────────────────────────────────────────────────────────────────────────
   conflict: row('conflict', 'replan', 'user', 409, EXIT.conflict, 'The resource changed meanwhile.', 'Read it again and decide anew.'),
+  legal_hold: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'A legal hold keeps what this would delete.', 'Ask the operator; it can be deleted when the hold is released.'),
   refused_transition: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The state of the run does not allow this.', 'Read the run and use a transition that its status allows.'),
   precondition_failed: row('conflict', 'stop', 'user', 412, EXIT.conflict, 'The version in `If-Match` is not the current one.', 'Read the resource and send its current ETag.'),
   precondition_required: row('invalid_request', 'stop', 'user', 428, EXIT.usage, 'This request needs `If-Match`.', 'Send the ETag that you have seen.'),

@@ -21,8 +21,14 @@ const APP_WRITES = [
   'artifact insert',
   'artifact update (about, removed_at)',
   'audit insert',
+  'consent insert',
+  'consent update (basis, decided_at, decided_by, state)',
   'credential insert',
   'credential update (revoked_at)',
+  'deletion insert',
+  'deletion update (attempts, done_at, due_at, memories, messages, sessions)',
+  'deletion_part insert',
+  'deletion_part update (done_at, error, removed)',
   'delivery delete',
   'delivery insert',
   'delivery update (attempt, due_at, epoch, head, sent, worker_id)',
@@ -38,12 +44,26 @@ const APP_WRITES = [
   'idempotency update (created_at, response, run_id, status)',
   'legal_hold insert',
   'legal_hold update (released_at)',
+  'member insert',
+  'member update (joined_at, left_at)',
+  'memory insert',
+  'memory update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version)',
+  'memory_candidate insert',
+  'memory_candidate update (body, decided_at, decided_by, memory_id, status, version)',
+  'memory_source delete',
+  'memory_source insert',
+  'memory_source update (quote)',
+  'memory_use delete',
+  'memory_use insert',
+  'memory_version insert',
+  'memory_version update (value, value_hash)',
   'restore_log update (segment, written_at)',
   'retention insert',
   'retention update (after_at, after_run, days, kept_at)',
   'tenant insert',
   'tenant_key insert',
   'tenant_key update (kek, wrapped)',
+  'tombstone insert',
   'tool_calls insert',
   'tool_calls update (starts)',
   'worker delete',
@@ -168,22 +188,23 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
 
   it('L9 the role of the sweep reads no content, and no row of the ledger, the audit or the sessions', async () => {
     const rights = (await rightsOf('plimsoll_retain', [])).map(String)
-    expect(rights.filter((r) => /ledger|audit|^session |\b(body|response|secret|url)\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => /ledger|audit|^session |\b(response|secret|url)\b/.test(r))).toEqual([])
     expect(rights.filter((r) => / (insert|update)/.test(r))).toEqual([
       'artifact update (about, removed_at)',
       'confirmation update (plan)',
       'effect update (arguments, result)',
+      'message update (body, content_hash, tokens)',
       'retention update (after_at, after_run, kept_at, swept_at)',
     ])
-    expect(rights.filter((r) => / select/.test(r) && /arguments|result|plan\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => / select/.test(r) && /arguments|result|body|plan\b/.test(r))).toEqual([])
   })
 
   it('H7 G7 the role that destroys tenants reads no content and no wrapped key', async () => {
     const rights = (await rightsOf('plimsoll_shred', [])).map(String)
     const reads = rights.filter((r) => / select/.test(r))
-    expect(reads.filter((r) => /body|result|arguments|plan|response|wrapped|secret|url|resource|hash/.test(r))).toEqual(
-      [],
-    )
+    expect(
+      reads.filter((r) => /body|\bvalue|quote|result|arguments|plan|response|wrapped|secret|url|resource|hash/.test(r)),
+    ).toEqual([])
     expect(rights.filter((r) => /^(message|event|ledger) /.test(r))).toEqual([])
   })
 
@@ -247,8 +268,12 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('claim', 'claim'),
       row('close_session', 'step'),
       row('decide', 'step'),
+      row('deletion_due', 'retain'),
       row('destroy_tenant', 'shred'),
       row('driven', 'claim'),
+      row('forget_calls', 'retain'),
+      row('forget_messages', 'retain'),
+      row('forget_session', 'retain'),
       row('keys_under_others', 'shred'),
       row('load', 'owner'),
       row('open_session', 'step'),

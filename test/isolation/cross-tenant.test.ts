@@ -25,6 +25,7 @@ const CROSSING = [
   'journal/restorelog.sql reached',
   'journal/restorelog.sql restore',
   'journal/retention.sql due',
+  'memory/forget.sql dueDeletions',
   'request/credential.sql credentialByHash',
 ]
 
@@ -32,8 +33,12 @@ const CROSSING = [
 const CROSSING_FUNCTIONS = [
   'abandon',
   'claim',
+  'deletion_due',
   'destroy_tenant',
   'driven',
+  'forget_calls',
+  'forget_messages',
+  'forget_session',
   'keys_under_others',
   'outbox_look',
   'outbox_take',
@@ -46,7 +51,7 @@ const CROSSING_FUNCTIONS = [
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
 const WALLED =
-  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|destroy_tenant)\(/
+  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|forget_messages|forget_calls|forget_session|destroy_tenant)\(/
 
 interface Block {
   readonly id: string

@@ -50,6 +50,13 @@ describe.skipIf(!inject('postgres') || !hasTools)('a backup that is put back', {
         return { who, run: made.body.id as string, card: await confirmationOf(who, made.body.id) }
       }
       const [acme, birch] = [await asking('acme'), await asking('birch')]
+      await rows(
+        before.url,
+        `insert into plimsoll.memory (tenant_id, id, environment, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key, value,
+           value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, detectors, valid_from)
+         values ('acme', 'mem_1', 'test', 'ann', 'ann', 'user', 'ann', '{ann}', 'semantic', 'fact', 'tea', 'green', 'h', 'user', 'subject', 1, 1,
+           'none', 'help', 'consent', 1, now())`,
+      )
       const stolen = await plane.service('acme', ['stolen'])
       expect((await stolen.get('/v1/agents')).status).not.toBe(401)
 
@@ -69,6 +76,10 @@ describe.skipIf(!inject('postgres') || !hasTools)('a backup that is put back', {
       })
       expect(revoked.status).toBeLessThan(300)
       await plane.runtime.tenants.destroy('birch', { actor: 'op', reason: 'contract ended' })
+      await rows(
+        before.url,
+        `update plimsoll.memory set status = 'deleted', deleted_at = now(), value = '' where id = 'mem_1'`,
+      )
       await rows(
         before.url,
         `insert into plimsoll.tombstone (tenant_id, kind, id, environment) values ('acme', 'memory', 'mem_1', 'test')`,
@@ -93,10 +104,11 @@ describe.skipIf(!inject('postgres') || !hasTools)('a backup that is put back', {
       const [left] = await rows(
         after.url,
         `select (select count(*)::int from plimsoll.tombstone where id = 'mem_1') as tombstones,
+           (select count(*)::int from plimsoll.memory where id = 'mem_1' and (deleted_at is null or length(value) > 0)) as memories,
            (select count(*)::int from plimsoll.tenant_key where tenant_id = 'birch' and length(wrapped) > 0) as keys,
            (select status from plimsoll.run where id = '${birch.run}') as run`,
       )
-      expect(left).toEqual({ tombstones: 1, keys: 0, run: 'canceled' })
+      expect(left).toEqual({ tombstones: 1, memories: 0, keys: 0, run: 'canceled' })
       // told twice it changes nothing
       expect(await again.runtime.tenants.restore()).toBe(0)
       await again.close()
