@@ -19,6 +19,7 @@ import { later } from '../../src/tool/later.ts'
 import { folderObjects } from '../../src/tool/result/folder-objects.shell.ts'
 import { file } from '../../src/tool/result/raw.ts'
 import { digests, encodings, everyFile, everyRow, foundIn } from '../setup/canary.ts'
+import { listed } from '../setup/sealed-columns.ts'
 import {
   agentOf,
   type Body,
@@ -183,6 +184,23 @@ describe.each(ENGINES)('sealed content on the %s store', (engine) => {
     const held = `${await everyRow(store)}\n${everyFile(join(home, 'objects'))}`
     expect(held).toContain(all.read)
     expect(foundIn(held, [...WANTED, ...hashesOf(tenant)])).toEqual([])
+    for (const { table, sealed, veiled } of listed) {
+      const wrong = [
+        // a request that is not answered yet holds a random token in the place of its answer
+        ...sealed.map(
+          (c) =>
+            `${c} is not null and get_byte(${c}, 0) <> 1${table === 'idempotency' ? ' and status is not null' : ''}`,
+        ),
+        ...veiled.map((c) => `${c} is not null and ${c} not like 'v1.%'`),
+      ]
+      for (const where of wrong) {
+        const rows = await store.admin(
+          `select count(*)::int as n from plimsoll.${table} where tenant_id = $1 and ${where}`,
+          [tenant],
+        )
+        expect([table, where, rows]).toEqual([table, where, [{ n: 0 }]])
+      }
+    }
     // and still everything is answered as it was said
     const events = await all.ann.get(`/v1/runs/${all.read}/events`)
     expect(JSON.stringify(events.body)).toContain(CANARY)
