@@ -56,8 +56,8 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await insert(store, 'retention', kept)
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
     await insert(store, 'signal', { ...place, key: unique('signal') })
-    await insert(store, 'tenant_key', { ...place, epoch: made(), kek: 'kek', wrapped: body })
     await seedMemory(store, place, key.run)
+    await insert(store, 'tenant_key', { ...place, epoch: made(), kek: 'kek', wrapped: body })
     await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
