@@ -616,9 +616,12 @@ alter table plimsoll.memory owner to plimsoll_owner;
 CREATE INDEX memory_authority ON plimsoll.memory USING btree (tenant_id, environment, authority, authority_ref) WHERE (authority IS NOT NULL);
 CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environment, subject_id, recorded_at);
 CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
+create policy shred on plimsoll.memory for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.memory to plimsoll_app;
+grant select (deleted_at, environment, id, tenant_id, version) on table plimsoll.memory to plimsoll_shred;
 grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
+grant update (deleted_at, status, value, value_hash, version) on table plimsoll.memory to plimsoll_shred;
 
 create table plimsoll.memory_candidate (
   tenant_id text not null,
@@ -671,9 +674,12 @@ alter table plimsoll.memory_source enable row level security;
 alter table plimsoll.memory_source force row level security;
 alter table plimsoll.memory_source owner to plimsoll_owner;
 CREATE INDEX memory_source_ref ON plimsoll.memory_source USING btree (tenant_id, kind, ref);
+create policy shred on plimsoll.memory_source for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory_source for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete, insert, select on table plimsoll.memory_source to plimsoll_app;
+grant select (memory_id, tenant_id) on table plimsoll.memory_source to plimsoll_shred;
 grant update (quote) on table plimsoll.memory_source to plimsoll_app;
+grant update (quote) on table plimsoll.memory_source to plimsoll_shred;
 
 create table plimsoll.memory_use (
   tenant_id text not null,
@@ -713,9 +719,12 @@ create table plimsoll.memory_version (
 alter table plimsoll.memory_version enable row level security;
 alter table plimsoll.memory_version force row level security;
 alter table plimsoll.memory_version owner to plimsoll_owner;
+create policy shred on plimsoll.memory_version for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory_version for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.memory_version to plimsoll_app;
+grant select (memory_id, tenant_id) on table plimsoll.memory_version to plimsoll_shred;
 grant update (value, value_hash) on table plimsoll.memory_version to plimsoll_app;
+grant update (value, value_hash) on table plimsoll.memory_version to plimsoll_shred;
 
 create table plimsoll.message (
   tenant_id text not null,
@@ -1641,6 +1650,12 @@ begin
     if e.kind = 'tombstone' then
       insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (e.tenant, e.target, e.id, e.environment) on conflict do nothing;
       get diagnostics changed = row_count;
+      if e.target = 'memory' then
+        update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = '', value_hash = '', version = m.version + 1
+        where m.tenant_id = e.tenant and m.id = e.id and m.deleted_at is null;
+        update plimsoll.memory_version v set value = null, value_hash = '' where v.tenant_id = e.tenant and v.memory_id = e.id;
+        update plimsoll.memory_source s set quote = null where s.tenant_id = e.tenant and s.memory_id = e.id;
+      end if;
     elsif e.kind = 'revoked' then
       update plimsoll.credential r set revoked_at = to_timestamp(e.at_ms / 1000)
       where r.tenant_id = e.tenant and r.id = e.id and r.revoked_at is null;

@@ -6,6 +6,7 @@ import { storeReady } from './db/ready.ts'
 import { keyedDb, openKeyring, WHOLE_TENANT } from './db/keyring.ts'
 import type { KeyProvider } from './db/keyprovider.ts'
 import { type ContentKeys, plainSealer } from './db/seal.ts'
+import { rewrapAll } from './db/storekeys.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
@@ -15,11 +16,12 @@ import { outboxStore } from './journal/outbox.store.ts'
 import { startRelay } from './journal/relay.shell.ts'
 import { type Retention, retentionOf, startSweeping } from './journal/retention.shell.ts'
 import type { RestoreLog } from './journal/restorelog.ts'
-import { restoreFrom, restoreWriter, startLogging } from './journal/restorelog.shell.ts'
+import { restoreWriter, startLogging } from './journal/restorelog.shell.ts'
 import { restoreStore } from './journal/restorelog.store.ts'
 import { BLANK, BLANK_PLAN } from './journal/retention.ts'
 import { retentionStore } from './journal/retention.store.ts'
-import { type Destroyed, tenantStore } from './journal/tenants.store.ts'
+import { type Tenants, tenantsOf } from './journal/tenants.shell.ts'
+import { tenantStore } from './journal/tenants.store.ts'
 import type { Sink } from './journal/sink.ts'
 import { openBulkheads } from './kernel/bulkhead.shell.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -90,6 +92,8 @@ export interface RuntimeOptions {
   readonly refusePlain?: boolean
   /** Where it is written what an older state of the database must be told: `restoreFolder(…)`. */
   readonly restoreLog?: RestoreLog
+  /** How long backups of the database are kept, as receipts of destruction tell it. */
+  readonly backupDays?: number
   readonly clock?: Clock
   readonly ids?: Ids
   readonly random?: Random
@@ -167,17 +171,8 @@ export interface Runtime {
   download(actor: Actor, artifact: ArtifactView, range: ByteRange): Promise<AsyncIterable<Uint8Array>>
   /** Removes objects and folders that nobody needs any more. Workers do so every hour. */
   sweep(): Promise<{ readonly objects: number; readonly folders: number }>
-  /**
-   * Tells the database what the restore log knows and it does not, which is something only when a backup was put back. Before
-   * anything is served, and done by `work`, too. How much it was.
-   */
-  restore(): Promise<number>
-  /**
-   * Ends a tenant: its keys are destroyed, and with them everything that was sealed for it; its runs end. `reason` stands in
-   * the audit as it is. Other processes hold its keys for 15 seconds at most, or until their next statement for it.
-   * @throws Fault `tenant_held` under a legal hold · `invalid_definition` without `keys`
-   */
-  destroyTenant(tenant: string, by: { readonly actor: string; readonly reason: string }): Promise<Destroyed>
+  /** Keys and ends of whole tenants, and what is told to a backup that was put back. */
+  readonly tenants: Tenants
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -217,7 +212,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const log = options.restoreLog ?? null
   const restoring = log && { restores: restoreStore(db), log, clock, random }
   const writer = restoring && restoreWriter(restoring)
-  const restore = async () => (restoring ? restoreFrom(restoring) : 0)
   const memory = memoryOf({
     db,
     keys: sealer,
@@ -240,6 +234,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return true
     },
     others: {},
+  })
+  const tenants = tenantsOf({
+    tenants: tenantStore(db, WHOLE_TENANT),
+    ring,
+    rewrap: (of) => rewrapAll(options.db, of, keys?.id ?? ''),
+    restoring,
+    writer,
+    clock,
+    ids,
+    backupDays: options.backupDays ?? null,
   })
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents, services, fault }
@@ -334,18 +338,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
     sweep,
-    restore,
-    async destroyTenant(tenant, by) {
-      if (!ring) throw new Fault('invalid_definition', 'A tenant whose content is not sealed cannot be destroyed.')
-      const done = await tenantStore(db, WHOLE_TENANT).destroy(tenant, { ...by, audit: ids.next('aud') })
-      if (done.outcome === 'held') throw new Fault('tenant_held')
-      ring.forget(tenant)
-      // at once, and not when a worker comes by: a backup may be put back before
-      await writer?.write()
-      return done
-    },
+    tenants,
     async work(how = {}) {
-      if (restoring) await restore()
+      if (restoring) await tenants.restore()
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
       const worker = await startWorker({
         ...how,

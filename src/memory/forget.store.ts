@@ -222,7 +222,7 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
           seq,
           tokens,
           body: Buffer.from(seal(scope.tenant, text)).toString('base64'),
-          hash: hashBytes(text),
+          hash: keys.veil(scope.tenant, hashBytes(text)),
         }
       })
       return (await db.call(forgetMessageBodies, { ...walls(scope), messages: JSON.stringify(rows) }))[0]?.n ?? 0
