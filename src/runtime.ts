@@ -31,6 +31,7 @@ import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import type { Absence, Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
+import { type ContextView, explainContext } from './run/explain.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
 import type { ToolServices } from './run/services.shell.ts'
@@ -147,6 +148,8 @@ export interface Runtime {
   download(actor: Actor, artifact: ArtifactView, range: ByteRange): Promise<AsyncIterable<Uint8Array>>
   /** Removes objects and folders that nobody needs any more. Workers do so every hour. */
   sweep(): Promise<{ readonly objects: number; readonly folders: number }>
+  /** Why the context of a step of a run is as it is; `step` null: the last. See `explainContext`. */
+  context(actor: Actor, run: RunId, step: number | null): Promise<ContextView>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -269,6 +272,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return done
     },
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
+    context: (actor, run, step) => explainContext({ runs, reads, agents, sealer }, actor, run, step),
     sweep,
     async work(how = {}) {
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))

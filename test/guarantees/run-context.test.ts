@@ -17,7 +17,10 @@ describe.each(ENGINES)('a long conversation, on the %s store', (engine) => {
 
   const chatter = 'and then we talked about something else for a while '.repeat(12)
   /** A model whose requests are seen, and which answers with chatter. */
-  function watched(window: number, answer: (request: ModelRequest, n: number) => ScriptedAnswer = () => ({ text: chatter })) {
+  function watched(
+    window: number,
+    answer: (request: ModelRequest, n: number) => ScriptedAnswer = () => ({ text: chatter }),
+  ) {
     const requests: ModelRequest[] = []
     const model = scripted((request) => answer(request, requests.push(request)), {
       id: 'watched',
@@ -47,8 +50,12 @@ describe.each(ENGINES)('a long conversation, on the %s store', (engine) => {
     })
     expect(moved.length).toBeGreaterThan(0)
     expect(moved.length).toBeLessThan(8)
-    const entries = await last.ledger()
-    expect(Math.max(...entries.map((e) => Number(e['reservedTokens'])))).toBeLessThanOrEqual(2_000)
+    const [row] = await store.admin(
+      'select max(reserved_tokens)::int8 as most from plimsoll.ledger where run_id = $1',
+      [last.run],
+    )
+    expect(Number((row as { most: number }).most)).toBeLessThanOrEqual(2_000)
+    expect(Number((row as { most: number }).most)).toBeGreaterThan(400)
     await stage.stop()
   })
 

@@ -63,7 +63,9 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
 
   it('J4 that answers later is not sent again, since the first word would be heard as the second', async () => {
     const { stage, said, keys, resolve } = await parked({}, { resume: () => 'told of the first' })
-    await expect(resolve({ outcome: 'retry', reason: 'not there' })).rejects.toMatchObject({ code: 'refused_transition' })
+    await expect(resolve({ outcome: 'retry', reason: 'not there' })).rejects.toMatchObject({
+      code: 'refused_transition',
+    })
     expect(keys).toHaveLength(1)
     expect(await audits(said.run)).toEqual([])
     await resolve({ outcome: 'did_not_happen', reason: 'not there' })
