@@ -3,7 +3,9 @@
  */
 import type { Db } from './db/port.ts'
 import { storeReady } from './db/ready.ts'
-import { plainSealer, type Sealer } from './db/seal.ts'
+import { keyedDb, openKeyring, WHOLE_TENANT } from './db/keyring.ts'
+import type { KeyProvider } from './db/keyprovider.ts'
+import { type ContentKeys, plainSealer } from './db/seal.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
@@ -12,7 +14,11 @@ import { type Endpoints, endpointsOf } from './journal/endpoints.shell.ts'
 import { outboxStore } from './journal/outbox.store.ts'
 import { startRelay } from './journal/relay.shell.ts'
 import { type Retention, retentionOf, startSweeping } from './journal/retention.shell.ts'
+import type { RestoreLog } from './journal/restorelog.ts'
+import { restoreFrom, restoreWriter, startLogging } from './journal/restorelog.shell.ts'
+import { restoreStore } from './journal/restorelog.store.ts'
 import { retentionStore } from './journal/retention.store.ts'
+import { type Destroyed, tenantStore } from './journal/tenants.store.ts'
 import type { Sink } from './journal/sink.ts'
 import { openBulkheads } from './kernel/bulkhead.shell.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -72,7 +78,15 @@ export interface RuntimeOptions {
   readonly credentials?: Credentials
   /** Where the folders of conversations are made, for tools that say `folder: true`. */
   readonly folders?: string
-  readonly sealer?: Sealer
+  /**
+   * Who wraps the data keys of tenants: `keyFile(…)`, or a service of keys. Without it content is stored as it is, for tests
+   * and for whoever encrypts the disk.
+   */
+  readonly keys?: KeyProvider
+  /** Content that was stored before there were keys is refused. */
+  readonly refusePlain?: boolean
+  /** Where it is written what an older state of the database must be told: `restoreFolder(…)`. */
+  readonly restoreLog?: RestoreLog
   readonly clock?: Clock
   readonly ids?: Ids
   readonly random?: Random
@@ -94,7 +108,7 @@ export interface Runtime {
   readonly hub: Hub
   /** The way out: addresses of the public internet alone. */
   readonly egress: Egress
-  readonly sealer: Sealer
+  readonly sealer: ContentKeys
   readonly clock: Clock
   readonly ids: Ids
   readonly random: Random
@@ -150,16 +164,29 @@ export interface Runtime {
   sweep(): Promise<{ readonly objects: number; readonly folders: number }>
   /** Why the context of a step of a run is as it is; `step` null: the last. See `explainContext`. */
   context(actor: Actor, run: RunId, step: number | null): Promise<ContextView>
+  /**
+   * Tells the database what the restore log knows and it does not, which is something only when a backup was put back. Before
+   * anything is served, and done by `work`, too. How much it was.
+   */
+  restore(): Promise<number>
+  /**
+   * Ends a tenant: its keys are destroyed, and with them everything that was sealed for it; its runs end. `reason` stands in
+   * the audit as it is. Other processes hold its keys for 15 seconds at most, or until their next statement for it.
+   * @throws Fault `tenant_held` under a legal hold · `invalid_definition` without `keys`
+   */
+  destroyTenant(tenant: string, by: { readonly actor: string; readonly reason: string }): Promise<Destroyed>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
 
 export function createRuntime(options: RuntimeOptions): Runtime {
-  const { db } = options
-  const sealer = options.sealer ?? plainSealer
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? systemIds
   const random = options.random ?? systemRandom
+  const { keys, refusePlain = false } = options
+  const ring = keys ? openKeyring({ db: options.db, keys, clock, random, refusePlain }) : null
+  const sealer = ring ?? plainSealer
+  const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
   const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
@@ -180,10 +207,14 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const here = options.folders === undefined ? null : folders({ root: options.folders, kept: keeping })
   const services: ToolServices = { keeping, credentials: options.credentials ?? null, folders: here }
   const fault = options.fault ?? noFaults
-  const reads = readsOf({ sessions, views: viewStore(db), confirmations, artifacts })
+  const reads = readsOf({ sessions, views: viewStore(db, sealer), confirmations, artifacts })
   const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
   const retaining = { retention: retentionStore(db, sealer), ids, clock, scopeOf }
   const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
+  const log = options.restoreLog ?? null
+  const restoring = log && { restores: restoreStore(db), log, clock, random }
+  const writer = restoring && restoreWriter(restoring)
+  const restore = async () => (restoring ? restoreFrom(restoring) : 0)
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
@@ -239,6 +270,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return closed
     },
     async submit(actor, request) {
+      // the first thing that is done with an actor may be to seal what it says
+      await ring?.ready(actor.tenant)
       const done = await submitMessage(outside, actor, request)
       wake()
       if (replaces) for (const worker of workers) worker.recheck()
@@ -258,6 +291,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return done
     },
     async signal(actor, signal, body) {
+      await ring?.ready(actor.tenant)
       await tellSignal({ runs }, actor, signal, body)
       wake()
     },
@@ -274,14 +308,26 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
     context: (actor, run, step) => explainContext({ runs, reads, agents, sealer }, actor, run, step),
     sweep,
+    restore,
+    async destroyTenant(tenant, by) {
+      if (!ring) throw new Fault('invalid_definition', 'A tenant whose content is not sealed cannot be destroyed.')
+      const done = await tenantStore(db, WHOLE_TENANT).destroy(tenant, { ...by, audit: ids.next('aud') })
+      if (done.outcome === 'held') throw new Fault('tenant_held')
+      ring.forget(tenant)
+      // at once, and not when a worker comes by: a backup may be put back before
+      await writer?.write()
+      return done
+    },
     async work(how = {}) {
+      if (restoring) await restore()
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
       const worker = await startWorker({
         ...how,
         db,
         beside(id, everyMs) {
-          const both = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
-          return { stop: async () => void (await Promise.all(both.map((one) => one.stop()))) }
+          const all = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
+          if (writer) all.push(startLogging(writer, clock, onError))
+          return { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) }
         },
         driving: {
           agents,

@@ -125,7 +125,7 @@ describe('what is sent', () => {
     )
   })
 
-  it('D4 a summary stands for the messages up to its end, and none of them is sent', () => {
+  it('C1 a summary stands for the messages up to its end, and none of them is sent', () => {
     const said = history(user('one'), says('two'), user('three'), says('four'), user('five'))
     const of = assemble(context(said, 1_000, { summaries: [{ id: 's', through: 'run_1.2', text: 'They counted.' }] }))
     expect(sections(of)).toEqual(['summary', 'recent', 'recent', 'question'])

@@ -2,7 +2,21 @@
  * Ids are `prefix_` and 26 characters of Crockford's base32: 48 bits of time, so that rows of one time lie together in
  * an index, then 80 random bits, so that they cannot be guessed.
  */
-export const ID_PREFIXES = ['run', 'ses', 'msg', 'cnf', 'wrk', 'aud', 'key', 'whk', 'art', 'hld'] as const
+export const ID_PREFIXES = [
+  'run',
+  'ses',
+  'msg',
+  'cnf',
+  'wrk',
+  'aud',
+  'key',
+  'whk',
+  'art',
+  'hld',
+  'mem',
+  'mcd',
+  'del',
+] as const
 export type IdPrefix = (typeof ID_PREFIXES)[number]
 export type Id<P extends IdPrefix> = `${P}_${string}`
 export type RunId = Id<'run'>

@@ -1,6 +1,6 @@
 /** The context of a step, for whoever may see the run (C7). Nothing of it is stored: it is decided again from the rows. */
 import { explain, type Explanation } from '../context/explain.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { RunId } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
@@ -14,7 +14,7 @@ interface Parts {
   readonly runs: RunStore
   readonly reads: Reads
   readonly agents: ReadonlyMap<string, Agent>
-  readonly sealer: Sealer
+  readonly sealer: ContentKeys
 }
 
 export interface ContextView extends Explanation {

@@ -4,17 +4,23 @@ import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { TENANT_TABLES } from '../setup/seed.ts'
 
 /** No content and no tenant wall: a new name here needs a reason in docs/design/store.md. */
-const SYSTEM_TABLES = ['credential', 'migration', 'sink', 'tenant', 'worker']
+const SYSTEM_TABLES = ['credential', 'migration', 'restore_log', 'sink', 'tenant', 'worker']
 
-const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_step']
+const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_shred', 'plimsoll_step']
 
 /** Everything that the program may change without a transition function. */
 const APP_WRITES = [
   'artifact insert',
   'artifact update (about, removed_at)',
   'audit insert',
+  'consent insert',
+  'consent update (basis, decided_at, decided_by, state)',
   'credential insert',
   'credential update (revoked_at)',
+  'deletion insert',
+  'deletion update (attempts, done_at, due_at, memories, messages, sessions)',
+  'deletion_part insert',
+  'deletion_part update (done_at, error, removed)',
   'delivery delete',
   'delivery insert',
   'delivery update (attempt, due_at, epoch, head, sent, worker_id)',
@@ -30,9 +36,26 @@ const APP_WRITES = [
   'idempotency update (created_at, response, run_id, status)',
   'legal_hold insert',
   'legal_hold update (released_at)',
+  'member insert',
+  'member update (joined_at, left_at)',
+  'memory insert',
+  'memory update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version)',
+  'memory_candidate insert',
+  'memory_candidate update (body, decided_at, decided_by, memory_id, status, version)',
+  'memory_source delete',
+  'memory_source insert',
+  'memory_source update (quote)',
+  'memory_use delete',
+  'memory_use insert',
+  'memory_version insert',
+  'memory_version update (value, value_hash)',
+  'restore_log update (segment, written_at)',
   'retention insert',
   'retention update (after_at, after_run, days, kept_at)',
   'tenant insert',
+  'tenant_key insert',
+  'tenant_key update (kek, wrapped)',
+  'tombstone insert',
   'tool_calls insert',
   'tool_calls update (starts)',
   'worker delete',
@@ -65,7 +88,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     (await store.admin(text, values ?? [])).map((row) => Object.values(row)[0])
   const rightsOf = (role: string, except: readonly string[]) => column(RIGHTS, [role, except])
 
-  it('H2 a table without a wall is one of five, and a new one is noticed', async () => {
+  it('H2 a table without a wall is one of six, and a new one is noticed', async () => {
     const tables = await column(
       `select relname from pg_class where relnamespace = 'plimsoll'::regnamespace and relkind in ('r', 'p', 'f') order by relname::text collate "C"`,
     )
@@ -157,14 +180,22 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
 
   it('L9 the role of the sweep reads no content, and no row of the ledger, the audit or the sessions', async () => {
     const rights = (await rightsOf('plimsoll_retain', [])).map(String)
-    expect(rights.filter((r) => /ledger|audit|^session |\b(body|response|secret|url)\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => /ledger|audit|^session |\b(response|secret|url)\b/.test(r))).toEqual([])
     expect(rights.filter((r) => / (insert|update)/.test(r))).toEqual([
       'artifact update (about, removed_at)',
       'confirmation update (plan)',
       'effect update (arguments, result)',
+      'message update (body, content_hash, tokens)',
       'retention update (after_at, after_run, kept_at, swept_at)',
     ])
-    expect(rights.filter((r) => / select/.test(r) && /arguments|result|plan\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => / select/.test(r) && /arguments|result|body|plan\b/.test(r))).toEqual([])
+  })
+
+  it('H7 G7 the role that destroys tenants reads no content and no wrapped key', async () => {
+    const rights = (await rightsOf('plimsoll_shred', [])).map(String)
+    const reads = rights.filter((r) => / select/.test(r))
+    expect(reads.filter((r) => /body|result|arguments|plan|response|wrapped|secret|url|resource|hash/.test(r))).toEqual([])
+    expect(rights.filter((r) => /^(message|event|ledger) /.test(r))).toEqual([])
   })
 
   it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
@@ -179,7 +210,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       `select distinct pg_get_userbyid(relowner)::text from pg_class where relnamespace = 'plimsoll'::regnamespace
        union select distinct pg_get_userbyid(proowner)::text from pg_proc where pronamespace = 'plimsoll'::regnamespace order by 1`,
     )
-    expect(owners).toEqual(['plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_step'])
+    expect(owners).toEqual(ROLES.filter((role) => role !== 'plimsoll_app'))
     const roles = await column(
       `select rolname from pg_roles where rolname = any ($1::name[]) and not rolcanlogin and not rolsuper and not rolbypassrls
          and not rolcreaterole and not rolcreatedb and not rolreplication order by 1`,
@@ -227,12 +258,20 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('claim', 'claim'),
       row('close_session', 'step'),
       row('decide', 'step'),
+      row('deletion_due', 'retain'),
+      row('destroy_tenant', 'shred'),
       row('driven', 'claim'),
+      row('forget_calls', 'retain'),
+      row('forget_messages', 'retain'),
+      row('forget_session', 'retain'),
+      row('keys_under_others', 'shred'),
       row('load', 'owner'),
       row('open_session', 'step'),
       row('outbox_look', 'relay'),
       row('outbox_take', 'relay'),
       row('reap', 'claim'),
+      row('restore', 'shred'),
+      row('restore_entries', 'shred'),
       row('retention_due', 'retain'),
       row('start', 'step'),
       row('step', 'step'),

@@ -11,6 +11,10 @@ export const PLACES = ['acme', 'birch'].flatMap((tenant) =>
   ['production', 'test'].map((environment) => ({ tenant, environment })),
 )
 
+let epochs = 0
+/** Of its own for each place: the key of a row of keys names no environment. */
+const made = (): number => ++epochs
+
 export async function seedEverything(store: TestStore): Promise<void> {
   for (const { tenant, environment } of PLACES) {
     const key = await seedRun(store, { tenant_id: tenant, environment })
@@ -52,8 +56,46 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await insert(store, 'retention', kept)
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
     await insert(store, 'signal', { ...place, key: unique('signal') })
+    await seedMemory(store, place, key.run)
+    await insert(store, 'tenant_key', { ...place, epoch: made(), kek: 'kek', wrapped: body })
     await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
+}
+
+/** A memory of Ann with everything that hangs on it. */
+export async function seedMemory(store: TestStore, place: { tenant_id: string; environment: string }, run: string) {
+  const id = unique('mem')
+  const value = Buffer.from('x')
+  const at = { valid_from: ms(0) }
+  const trust = { integrity: 'user', confidence: 1 }
+  const about = { subject_id: 'ann', user_id: 'ann' }
+  const owned = { ...about, scope: 'user', scope_id: 'ann', permission_scope: '{owner}', layer: 'semantic' }
+  const known = { ...trust, ...at, confidentiality: 'subject', importance: 1, sensitivity: 'none', purpose: 'service' }
+  const said = { kind: 'fact', key: unique('key'), value, value_hash: 'h', consent_basis: 'explicit', detectors: 1 }
+  await insert(store, 'memory', { ...place, id, ...owned, ...known, ...said })
+  const version = { memory_id: id, version: 1, value, value_hash: 'h', user_id: 'ann', change: 'created' }
+  await insert(store, 'memory_version', { ...place, ...version, ...trust, ...at })
+  const source = { memory_id: id, kind: 'message', ref: `${run}.1`, role: 'evidence', version: 1 }
+  await insert(store, 'memory_source', { ...place, ...source })
+  const asked = { id: unique('mcd'), place: 'user:ann', key: 'k', body: value, value_hash: unique('h'), reasons: '{}' }
+  await insert(store, 'memory_candidate', { ...place, ...about, ...asked, expires_at: ms(60_000) })
+  await insert(store, 'memory_use', {
+    ...place,
+    run_id: run,
+    memory_id: id,
+    version: 1,
+    rank: 1,
+    score: 1,
+    reason: 'x',
+  })
+  const word = { subject_id: 'ann', purpose: unique('purpose'), state: 'granted', basis: 'explicit', decided_by: 'ann' }
+  await insert(store, 'consent', { ...place, ...word })
+  await insert(store, 'member', { ...place, place: `group:${unique('g')}`, user_id: 'ann' })
+  const deletion = unique('del')
+  const asks = { kind: 'memory', target: id, actor_kind: 'end_user', actor: 'ann', subject_id: 'ann' }
+  await insert(store, 'deletion', { ...place, id: deletion, ...asks })
+  await insert(store, 'deletion_part', { ...place, deletion_id: deletion, derivative: 'versions' })
+  return id
 }
 
 export const rowsOf = (table: Table) =>
@@ -74,10 +116,29 @@ const FORGED: Readonly<Record<string, string>> = {
   delivery_attempt: `insert into plimsoll.delivery_attempt (tenant_id, environment, endpoint_id, run_id, seq, epoch, outcome, millis)
     values ($1, $2, 'forged', 'forged', 1, 1, 'delivered', 1)`,
   endpoint: `insert into plimsoll.endpoint (tenant_id, environment, id, url, secret) values ($1, $2, 'forged', '', '')`,
+  consent: `insert into plimsoll.consent (tenant_id, environment, subject_id, purpose, state, basis, decided_by)
+    values ($1, $2, 'forged', 'x', 'granted', 'x', 'x')`,
+  deletion: `insert into plimsoll.deletion (tenant_id, environment, id, subject_id, kind, target, actor_kind, actor)
+    values ($1, $2, 'forged', 'x', 'memory', 'x', 'x', 'x')`,
+  deletion_part: `insert into plimsoll.deletion_part (tenant_id, environment, deletion_id, derivative) values ($1, $2, 'forged', 'x')`,
+  member: `insert into plimsoll.member (tenant_id, environment, place, user_id) values ($1, $2, 'group:forged', 'x')`,
+  memory: `insert into plimsoll.memory (tenant_id, environment, id, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key,
+      value, value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, detectors, valid_from)
+    values ($1, $2, 'forged', 'x', 'x', 'user', 'x', '{owner}', 'semantic', 'fact', 'x', '', '', 'user', 'subject', 1, 1, 'none', 'x', 'x', 1, now())`,
+  memory_version: `insert into plimsoll.memory_version (tenant_id, environment, memory_id, version, value_hash, user_id, change, integrity,
+      confidence, valid_from) values ($1, $2, 'forged', 1, '', 'x', 'created', 'user', 1, now())`,
+  memory_source: `insert into plimsoll.memory_source (tenant_id, environment, memory_id, kind, ref, role, version)
+    values ($1, $2, 'forged', 'message', 'x', 'evidence', 1)`,
+  memory_candidate: `insert into plimsoll.memory_candidate (tenant_id, environment, id, subject_id, user_id, place, key, body, value_hash,
+      reasons, expires_at) values ($1, $2, 'forged', 'x', 'x', 'user:x', 'x', '', '', '{}', now())`,
+  memory_use: `insert into plimsoll.memory_use (tenant_id, environment, run_id, memory_id, version, rank, score, reason)
+    values ($1, $2, 'forged', 'x', 1, 1, 1, 'x')`,
+  tombstone: `insert into plimsoll.tombstone (tenant_id, environment, kind, id) values ($1, $2, 'memory', 'forged')`,
   legal_hold: `insert into plimsoll.legal_hold (tenant_id, environment, id) values ($1, $2, 'forged')`,
   retention: `insert into plimsoll.retention (tenant_id, environment, class) values ($1, $2, 'value')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+  tenant_key: `insert into plimsoll.tenant_key (tenant_id, environment, epoch, kek, wrapped) values ($1, $2, 1000000, 'kek', '')`,
   tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,
 }
 
