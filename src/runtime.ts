@@ -42,13 +42,14 @@ import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import type { Absence, Agent } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
+import { type ContextView, explainContext } from './run/explain.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
 import type { ToolServices } from './run/services.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
 import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
-import { tokensOf } from './run/said.ts'
+import { tokensOf } from './context/tokens.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
 import { closeConversation, openConversation } from './run/talk.shell.ts'
@@ -173,6 +174,8 @@ export interface Runtime {
   sweep(): Promise<{ readonly objects: number; readonly folders: number }>
   /** Keys and ends of whole tenants, and what is told to a backup that was put back. */
   readonly tenants: Tenants
+  /** Why the context of a step of a run is as it is; `step` null: the last. See `explainContext`. */
+  context(actor: Actor, run: RunId, step: number | null): Promise<ContextView>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -337,6 +340,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return done
     },
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
+    context: (actor, run, step) => explainContext({ runs, reads, agents, sealer }, actor, run, step),
     sweep,
     tenants,
     async work(how = {}) {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { RunId } from '../../src/kernel/ids.ts'
 import { actorFrom, scopeOf } from '../../src/request/actor.ts'
 import { readSnapshot } from '../../src/run/snapshot.ts'
-import type { MessageBody } from '../../src/run/writes.ts'
+import type { MessageBody } from '../../src/context/message.ts'
 import type { Runtime } from '../../src/runtime.ts'
 import { agentOf } from './agents.ts'
 import type { Conversation } from './conversations.ts'
@@ -117,5 +117,5 @@ async function storedMessages(runtime: Runtime, run: string, name: string): Prom
   const key = { ...TENANT, run: run as RunId }
   const [rows, agent] = [await runtime.runs.load(key), runtime.agents.get(name)]
   if (!rows || !agent) return []
-  return readSnapshot(rows, key, agent, runtime.sealer).transcript.map(({ body }) => body)
+  return readSnapshot(rows, key, agent, runtime.sealer).run.context.transcript.map(({ body }) => body)
 }

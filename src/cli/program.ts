@@ -11,7 +11,7 @@ import type { McpListOptions } from './mcp.ts'
 import type { MigrateOptions } from './migrations.ts'
 import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
-import type { ListOptions } from './runs.ts'
+import type { ContextOptions, ListOptions } from './runs.ts'
 import type { RunRetentionOptions, SetRetentionOptions } from './retention.ts'
 import type { TellOptions } from './signals.ts'
 import type { DestroyOptions, StorePlace } from './sealing.ts'
@@ -194,6 +194,9 @@ function runs(program: Command, out: Output): void {
   server(leaf(group, 'show <run>', 'state, budget and effects of a run')).action(async (id: string, given: Reach) =>
     (await import('./runs.ts')).showRun(id, given, out),
   )
+  server(leaf(group, 'context <run>', 'what a step sent to its model, and what it left out'))
+    .option('--step <number>', 'which one, from 1; default: the last', number(1, 99_999))
+    .action(async (id: string, given: ContextOptions) => (await import('./runs.ts')).showContext(id, given, out))
   server(leaf(group, 'cancel <run>', 'stops before the next action; what was done stays done')).action(
     async (id: string, given: Reach) => (await import('./runs.ts')).cancelRun(id, given, out),
   )

@@ -93,6 +93,36 @@ async function answerOf(server: Client, path: string, run: Body): Promise<string
   return typeof text === 'string' ? text : null
 }
 
+export interface ContextOptions extends Reach {
+  readonly step?: number
+}
+
+/** Names and counts: what was said stands in the conversation. */
+export async function showContext(id: string, options: ContextOptions, out: Output): Promise<void> {
+  const query = options.step === undefined ? '' : `?step=${options.step}`
+  const found = await (await reach(options, 'service')).get(`/v1/runs/${encodeURIComponent(id)}/context${query}`)
+  const list = (name: string): readonly Body[] => found[name] as readonly Body[]
+  const prefix = found['shared_prefix'] as { readonly share: number } | null
+  out.show(
+    `step ${field(found, 'step')}: ${field(found, 'tokens')} of ${field(found, 'limit')} tokens`,
+    ...(found['overflows'] === true ? ['It does not fit, and nothing was sent.'] : []),
+    ...(prefix === null ? [] : [`sent before in the same words: ${Math.round(prefix.share * 100)} %`]),
+    '',
+    ...table(
+      ['section', 'tokens', 'messages'],
+      list('sections').map((s) => [s['section'], s['tokens'], s['messages']]),
+    ),
+  )
+  const rows = [
+    ...list('sent')
+      .filter((m) => m['cut_from'] !== null)
+      .map((m) => [m['message_id'], m['cut_from'], `cut to ${field(m, 'tokens')}`]),
+    ...list('left_out').map((m) => [m['message_id'], m['tokens'], m['why']]),
+  ]
+  if (rows.length > 0) out.show('', ...table(['not whole', 'tokens', 'why'], rows))
+  out.result(found)
+}
+
 export async function cancelRun(id: string, options: Reach, out: Output): Promise<void> {
   const done = await (await reach(options, 'operator')).post(`/v1/runs/${encodeURIComponent(id)}/cancel`)
   const actions = done['actions'] as readonly unknown[]

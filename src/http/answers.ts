@@ -13,6 +13,8 @@ const status = z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded',
 const waitReason = maybe(z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external', 'follower']))
 const phase = z.enum(['planning', 'tool_running', 'awaiting_observation', 'finalizing'])
 
+const section = z.enum(['rules', 'summary', 'recent', 'evidence', 'memory', 'question', 'calls'])
+
 const action = z.strictObject({
   step: z.int(),
   position: z.int(),
@@ -220,6 +222,38 @@ export const answers = {
       at: time,
     }),
   ),
+  context: z.strictObject({
+    run_id: id('run'),
+    step: z.int(),
+    release: z.string(),
+    own_release: z.boolean().describe('False: decided with another release than the run was made with'),
+    tokens: z.int(),
+    limit: z.int(),
+    overflows: z.boolean().describe('What may not be left out is larger than the window, and nothing is sent'),
+    cuts: z.int(),
+    sections: z.array(z.strictObject({ section, tokens: z.int(), messages: z.int() })),
+    sent: z.array(
+      z.strictObject({
+        message_id: maybe(z.string()),
+        section,
+        role: z.string(),
+        tokens: z.int(),
+        cut_from: maybe(z.int()).describe('Its tokens before it was cut'),
+      }),
+    ),
+    left_out: z.array(
+      z.strictObject({
+        message_id: z.string(),
+        tokens: z.int(),
+        why: z.enum(['unpaired', 'summarised', 'old_talk', 'less_relevant', 'earlier_step']),
+      }),
+    ),
+    memories: z.array(z.strictObject({ id: z.string(), version: z.int() })),
+    summaries: z.array(z.string()),
+    shared_prefix: maybe(z.strictObject({ messages: z.int(), tokens: z.int(), share: z.number() })).describe(
+      'What the call before has sent in the same words',
+    ),
+  }),
   effects: list(
     z.strictObject({
       ...action.shape,

@@ -72,6 +72,12 @@ export const OPERATIONS: readonly Operation[] = [
     queries.events,
   ),
   get('/v1/runs/{id}/ledger', 'ledger', 'What was reserved, spent and released'),
+  get(
+    '/v1/runs/{id}/context',
+    'context',
+    'What a step sent to its model and what it left out, without values',
+    queries.step,
+  ),
   get('/v1/runs/{id}/effects', 'effects', 'What touched the world, without values'),
   get(
     '/v1/runs/{id}/artifacts',

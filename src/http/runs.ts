@@ -54,6 +54,12 @@ export function runRoutes(app: Hono<Env>, parts: Parts): void {
     return c.json({ items: effects.map(views.effect) })
   })
 
+  app.get('/v1/runs/:id/context', async (c) => {
+    const { step } = queryOf(c, queries.step)
+    const found = await runtime.context(c.get('caller').actor, idOf(c, 'run'), step === undefined ? null : Number(step))
+    return c.json(views.context(found))
+  })
+
   app.post('/v1/runs/:id/cancel', async (c) => {
     queryOf(c, queries.none)
     const run = idOf(c, 'run')

@@ -76,6 +76,12 @@ export const queries = {
   effects: z.strictObject({ status: z.literal('unknown') }),
   page: z.strictObject(page),
   limit: z.strictObject({ limit }),
+  step: z.strictObject({
+    step: z
+      .string()
+      .regex(/^[1-9][0-9]{0,5}$/, 'is not the number of a step')
+      .optional(),
+  }),
   conversations: z.strictObject({ ...page, agent: agent.optional() }),
   runs: z.strictObject({
     ...page,

@@ -1,4 +1,5 @@
 /** Values of the runtime as JSON of the app plane: snake case, times in ISO 8601, money in cents as decimal text. */
+import type { ContextView } from '../run/explain.shell.ts'
 import type { ConfirmationView } from '../gate/confirmation.ts'
 import type { DeliveryAttempt, Endpoint } from '../journal/endpoint.store.ts'
 import type { ConversationView } from '../run/reads.shell.ts'
@@ -136,6 +137,30 @@ export const artifact = ({ summary, ...a }: ArtifactView) => ({
   },
   created_at: time(a.createdAt),
   expires_at: time(a.expiresAt),
+})
+
+/** Names and counts, no values. */
+export const context = (x: ContextView) => ({
+  run_id: x.run,
+  step: x.step,
+  release: x.release,
+  own_release: x.isOwnRelease,
+  tokens: x.tokens,
+  limit: x.limit,
+  overflows: x.overflows,
+  cuts: x.cuts,
+  sections: x.sections,
+  sent: x.sent.map(({ message, section, role, tokens, of }) => ({
+    message_id: message,
+    section,
+    role,
+    tokens,
+    cut_from: of,
+  })),
+  left_out: x.left.map(({ message, tokens, why }) => ({ message_id: message, tokens, why })),
+  memories: x.remembered,
+  summaries: x.summaries,
+  shared_prefix: x.prefix,
 })
 
 export const ledgerEntry = (l: RunLedgerRow) => ({

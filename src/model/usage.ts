@@ -1,38 +1,12 @@
 /**
- * Tokens before and after a model call.
+ * Tokens after a model call.
  *
- * C6  an estimate is never below the truth of Chinese, Japanese, Korean and emoji
  * Q1  unknown or implausible usage settles at the conservative value
  */
-import { estimateTokenCount } from 'tokenx'
 import type { Usage } from './port.ts'
-
-/** The estimator is up to 9 % low on JSON and 14 % off on prose; measured against o200k. */
-const SAFETY = 1.15
 
 /** Below half of what we counted ourselves a report is not believed (BR-039). */
 const PLAUSIBLE_SHARE = 0.5
-
-/** Tokens that `text` costs at most, in practice. Counted in quarters so that one pass over the text is enough. */
-export function estimateTokens(text: string): number {
-  return Math.max(Math.ceil(estimateTokenCount(text) * SAFETY), Math.ceil(quarterTokens(text) / 4))
-}
-
-/**
- * A floor where the estimator knows a script badly: a quarter token for a Latin letter or a space, half for digits,
- * signs and two-byte scripts, one for other letters of the basic plane, two for what lies above it.
- */
-function quarterTokens(text: string): number {
-  let quarters = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at)
-    const isLetter = (unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x7a
-    if (isLetter || unit === 0x20) quarters += 1
-    else if (unit < 0x800) quarters += 2
-    else quarters += 4
-  }
-  return quarters
-}
 
 /** One field as an adapter found it: absent stays absent; what is no number becomes NaN, which the assembly drops and flags. */
 export const reportedTokens = (field: 'input' | 'output' | 'cached' | 'reasoning', value: unknown): Usage =>

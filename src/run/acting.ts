@@ -15,7 +15,6 @@ import type { Agent } from './agent.ts'
 import type { Report } from './report.ts'
 import type { RunStore } from './run.store.ts'
 import type { ToolServices } from './services.shell.ts'
-import type { TranscriptMessage } from './snapshot.ts'
 import type { Run } from './state.ts'
 
 /** Whether this actor may use this tool now; asked again at every use. Anything but `true` refuses (J1). */
@@ -62,7 +61,6 @@ export interface Signals {
 /** What an action works on. */
 export interface Work extends Signals {
   readonly run: Run
-  readonly transcript: readonly TranscriptMessage[]
   readonly lease: Lease
   readonly actor: Actor
   readonly leftMs: number

@@ -1,4 +1,5 @@
 /** The consistency rules of an agent's release, one per entry: when it is broken, and the line that mends it. */
+import type { ContextSpec } from '../context/limits.ts'
 import { isPrice } from '../model/price.ts'
 import { type Problem, problem } from '../tool/problem.ts'
 import type { AgentSpec, BudgetSpec } from './agent-spec.ts'
@@ -27,6 +28,15 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   onDisconnect: true,
   attempts: true,
   modelSeconds: true,
+  context: true,
+  countTokens: true,
+}
+const CONTEXT_LINES: Readonly<Record<keyof ContextSpec, true>> = {
+  tokens: true,
+  memory: true,
+  summary: true,
+  evidence: true,
+  recent: true,
 }
 const BUDGET_LINES: Readonly<Record<keyof BudgetSpec, true>> = {
   steps: true,
@@ -54,8 +64,12 @@ const isAbsence = (value: AgentSpec['onDisconnect']): boolean =>
 
 /** Everything that is wrong with an agent. JavaScript has no compiler, so the lines are looked at too. */
 export function agentProblems(name: string, spec: AgentSpec): readonly Problem[] {
-  const unknown = [...unknownLines(spec, LINES, ''), ...unknownLines(spec.budget, BUDGET_LINES, '/budget')]
-  const rules = [...agentRules(name, spec), ...modelRules(spec), ...budgetRules(spec.budget)]
+  const unknown = [
+    ...unknownLines(spec, LINES, ''),
+    ...unknownLines(spec.budget, BUDGET_LINES, '/budget'),
+    ...unknownLines(spec.context, CONTEXT_LINES, '/context'),
+  ]
+  const rules = [...agentRules(name, spec), ...modelRules(spec), ...budgetRules(spec.budget), ...contextRules(spec)]
   return [...unknown, ...rules.filter(([isBroken]) => isBroken).map(([, ...rest]) => problem(...rest))]
 }
 
@@ -86,6 +100,7 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [s.degrade !== undefined && !isText((s.degrade as { handOver?: unknown } | null)?.handOver), 'degrade_illegal', '/degrade', 'What is said when the model is away is a text of 1 to 4000 characters.', "`degrade: { handOver: 'A colleague will answer you.' }`."],
   [!isAbsence(s.onDisconnect), 'on_disconnect_illegal', '/onDisconnect', 'A run goes on without its reader, parks, or ends 1 second to 1 hour after he left.', "`onDisconnect: 'detach'`, `'cancel_tools'` or `{ cancelAfterMs: 30_000 }`."],
   [s.modelSeconds !== undefined && !isBetween(s.modelSeconds, 0, MOST_SECONDS), 'model_seconds_illegal', '/modelSeconds', 'The time of a model call is not a number of seconds, above 0 and at most 30 days.', '`modelSeconds: 300`.'],
+  [s.countTokens !== undefined && typeof s.countTokens !== 'function', 'count_tokens_illegal', '/countTokens', 'A counter of tokens is a function from a text to a whole number.', '`countTokens: (text) => encode(text).length`.'],
   [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
 ]
 
@@ -110,5 +125,21 @@ function budgetRules(budget: BudgetSpec | undefined): Rule[] {
     [!isWhole(budget.tokens, 1), 'tokens_illegal', '/budget/tokens', 'The number of tokens is not a whole number from 1.', '`tokens: 20_000`.'],
     [budget.costCents !== 0 && !isBetween(budget.costCents, 0, MOST_CENTS), 'cost_illegal', '/budget/costCents', 'The cost is not a number of cents from 0 to a billion.', '`costCents: 25`.'],
     [!isBetween(budget.seconds, 0, MOST_SECONDS), 'seconds_illegal', '/budget/seconds', 'The time is not a number of seconds, above 0 and at most 30 days.', '`seconds: 120`.'],
+  ]
+}
+
+// biome-ignore format: a table is read by its rows
+function contextRules({ context, model }: AgentSpec): Rule[] {
+  if (context === undefined) return []
+  if (typeof context !== 'object' || context === null)
+    return [[true, 'context_illegal', '/context', 'The shares of a context are numbers of tokens.', '`context: { tokens: 16_000 }`.']]
+  const { tokens, memory, summary, evidence, recent } = context
+  const most = tokens ?? model?.contextTokens ?? 0
+  const shares = { memory, summary, evidence, recent }
+  const together = Object.values(shares).reduce<number>((sum, share) => sum + (share ?? 0), 0)
+  return [
+    [tokens !== undefined && !(isWhole(tokens, 1) && tokens <= (model?.contextTokens ?? 0)), 'context_tokens_illegal', '/context/tokens', 'The tokens of a context are a whole number from 1 to the window of the model.', '`tokens: 16_000`.'],
+    ...Object.entries(shares).map(([name, share]): Rule => [share !== undefined && !isWhole(share, 0), 'context_share_illegal', `/context/${name}`, 'A share of a context is a whole number of tokens from 0.', `\`${name}: 2_000\`.`]),
+    [together > most, 'context_shares_too_large', '/context', 'The shares are together larger than the context.', 'make them smaller, or `tokens` larger.'],
   ]
 }

@@ -1,3 +1,5 @@
+import type { ContextSpec } from '../context/limits.ts'
+import type { TokenCounter } from '../context/tokens.ts'
 import type { Model } from '../model/port.ts'
 import type { Contract } from '../tool/contract.ts'
 import type { CompiledSchema } from '../tool/schema/schema.ts'
@@ -39,6 +41,10 @@ export interface AgentSpec {
   readonly onDisconnect?: 'detach' | 'cancel_tools' | { readonly cancelAfterMs: number }
   /** How long one model call may take, its repeats included; default 300. A worker that takes longer is taken for hung. */
   readonly modelSeconds?: number
+  /** How many tokens the parts of a request may take; see docs/agents.md. */
+  readonly context?: ContextSpec
+  /** The exact counter of the model's tokens; default: an estimate that is not below the truth. Pure, and asked often. */
+  readonly countTokens?: TokenCounter
   /** How many workers may try a run without progress before it ends; default 5. */
   readonly attempts?: number
 }

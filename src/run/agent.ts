@@ -5,14 +5,16 @@
 import { Fault } from '../kernel/fault.ts'
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json } from '../kernel/json.ts'
+import { type ContextLimits, contextLimits } from '../context/limits.ts'
+import { tokensOf } from '../context/tokens.ts'
 import type { Model } from '../model/port.ts'
 import { MICROCENTS_PER_CENT, UNKNOWN_PRICE } from '../model/price.ts'
-import { tokensOf } from './said.ts'
 import { type Registry, registry } from '../tool/registry.ts'
 import { defined, definitionFault } from '../tool/problem.ts'
 import type { CompiledSchema } from '../tool/schema/schema.ts'
 import { agentProblems } from './agent-rules.ts'
 import type { AgentSpec } from './agent-spec.ts'
+import { leastOutput } from './budget.ts'
 import type { Limits, Rules } from './state.ts'
 
 export type { AgentSpec, BudgetSpec } from './agent-spec.ts'
@@ -40,6 +42,8 @@ export interface Agent {
   /** Null: a run goes on when nobody follows it. */
   readonly absence: Absence | null
   readonly final: CompiledSchema | null
+  /** What the sections of a context may take. */
+  readonly context: ContextLimits
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
 }
@@ -85,6 +89,8 @@ function load(name: string, spec: AgentSpec): Agent {
     cancelAfterMs: absence?.parks ? null : (absence?.ms ?? null),
     ...(absence?.parks && { parksAfterMs: absence.ms }),
     final: spec.final?.schema ?? null,
+    ...(spec.context && { context: { ...spec.context } }),
+    ...(spec.countTokens && { countsTokens: true }),
   }
   return Object.freeze({
     name,
@@ -100,14 +106,23 @@ function load(name: string, spec: AgentSpec): Agent {
     onMessage,
     absence,
     final: spec.final ?? null,
-    fixedTokens:
-      tokensOf(instructions) +
-      tools.contracts.reduce(
-        (sum, t) => sum + tokensOf(t.exposedName + t.description + JSON.stringify(t.inputSchema)),
-        0,
-      ),
+    context: Object.freeze(limitsOf(spec)),
+    fixedTokens: fixedTokens(spec, tools),
   })
 }
+
+const limitsOf = ({ model, context, countTokens }: AgentSpec): ContextLimits =>
+  contextLimits(
+    context,
+    { window: model.contextTokens, maxOutput: model.maxOutputTokens, leastOutput: leastOutput(model) },
+    countTokens,
+  )
+
+const fixedTokens = ({ instructions = '', countTokens }: AgentSpec, tools: Registry): number =>
+  tools.contracts.reduce(
+    (sum, t) => sum + tokensOf(t.exposedName + t.description + JSON.stringify(t.inputSchema), countTokens),
+    tokensOf(instructions, countTokens),
+  )
 
 /** A reload of the page, or a change of network, takes seconds. */
 const PARKS_AFTER_MS = 10_000
@@ -150,6 +165,7 @@ export const unknownAgent = (name: string): Agent =>
     onMessage: 'queue',
     absence: null,
     final: null,
+    context: contextLimits(undefined, { window: 0, maxOutput: 0, leastOutput: 0 }),
     fixedTokens: 0,
   })
 

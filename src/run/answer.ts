@@ -5,7 +5,7 @@
  * B3  only a clean, valid, non-empty final is success
  * J3  a call's identity is (run, step, position); the provider's id is a label
  */
-import { estimateTokens } from '../model/usage.ts'
+import { estimateTokens, tokensOf } from '../context/tokens.ts'
 import { type Spent, settleUsage } from './budget.ts'
 import { pastOf, repeats, storedError } from './breaker.ts'
 import { plus } from './dropped.ts'
@@ -13,7 +13,7 @@ import { endRun } from './end.ts'
 import { bill } from './ledger.ts'
 import { END_OF_CANCEL, type EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
-import { assistantMessage, refused, tokensOf } from './said.ts'
+import { assistantMessage, refused, withSaid } from './said.ts'
 import { finishStep } from './settle.ts'
 import type { Call, Run } from './state.ts'
 import { type Moved, NOTHING, type NewEvent, type NewMessage, type Writes } from './writes.ts'
@@ -26,8 +26,9 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
   const { answer } = report
   const asked = answer.kind === 'calls' ? answer.calls : []
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')
-  const tokens = tokensOf(said)
-  const spent = plus(settleUsage(run, answer.usage, estimateTokens(said)), report.dropped)
+  const { count } = run.context.limits
+  const tokens = tokensOf(said, count)
+  const spent = plus(settleUsage(run, answer.usage, (count ?? estimateTokens)(said)), report.dropped)
   // a canceled run takes no calls; what was read for it meanwhile is on record all the same
   const read = report.calls.filter((c) => c.approval !== 'refused' && c.status === 'settled').length
   if (answer.kind !== 'calls' || (run.cancel && read === 0)) {
@@ -48,13 +49,12 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
   })
   const billed = bill(stepped, { kind: 'model', spent, toolCalls: stop ? read : calls.length, released: run.reserved })
   const planned: Run = {
-    ...billed.run,
+    ...withSaid(billed.run, [message]),
     attempts: 0,
     lost: false,
     calls,
     past: [...run.past, ...calls.map((c) => pastOf(stepped.step, c))],
     messageSeq: message.seq,
-    promptTokens: run.promptTokens + tokens,
     eventSeq: run.eventSeq + 1,
   }
   const writes: Writes = {
@@ -70,15 +70,22 @@ export function absorbAnswer(run: Run, report: Answered): Moved {
 
 /** The attempt failed for good. What was sent is paid for; what was said is kept as partial and never continued (K3). */
 export function absorbFailure(run: Run, report: Failed): Moved {
-  const tokens = tokensOf(report.partial)
+  const { count } = run.context.limits
+  const tokens = tokensOf(report.partial, count)
   const last: Spent = report.sent
-    ? settleUsage(run, report.usage, estimateTokens(report.partial))
+    ? settleUsage(run, report.usage, (count ?? estimateTokens)(report.partial))
     : { inputTokens: 0, outputTokens: 0, cost: 0, known: true }
   const spent = plus(last, report.dropped)
   const reason = run.cancel ? END_OF_CANCEL[run.cancel] : report.reason
   const { handOver } = run.rules
   if (handOver !== null && reason === 'model_unavailable' && report.partial === '')
-    return endWithText(run, { spent, text: handOver, tokens: tokensOf(handOver), reason: 'handed_over', kind: 'final' })
+    return endWithText(run, {
+      spent,
+      text: handOver,
+      tokens: tokensOf(handOver, count),
+      reason: 'handed_over',
+      kind: 'final',
+    })
   return endWithText(run, { spent, text: report.partial, tokens, reason, kind: 'retryable_error' })
 }
 

@@ -1,9 +1,10 @@
 /** One model call: context, attempt, judgement of its form. */
-import { assemble } from '../context/assemble.ts'
+import { assemble, type Context, messagesOf } from '../context/assemble.ts'
+import { halved } from '../context/limits.ts'
 import type { FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
 import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
-import type { ModelAnswer, OfferedTool } from '../model/port.ts'
+import type { ModelAnswer, ModelRequest, OfferedTool } from '../model/port.ts'
 import type { ActParts, Work } from './acting.ts'
 import { tenantOf } from './admit.shell.ts'
 import type { Agent } from './agent.ts'
@@ -20,18 +21,52 @@ import type { Call } from './state.ts'
 const MODEL_PLACES = 64
 
 export async function askModel(parts: ActParts, work: Work, reservation: Reservation): Promise<Report> {
-  const { agent } = parts
   const { run, signal } = work
-  const request = assemble({
-    instructions: agent.instructions,
-    transcript: work.transcript,
-    tools: offered(agent, work),
-    maxOutputTokens: reservation.maxOutputTokens,
-  })
   await parts.fault('context.built')
   throwIfHandedBack(signal)
   parts.asking()
-  let sent = false
+  const deadlineMs = parts.clock.now() + Math.min(work.leftMs, parts.agent.modelMs)
+  const sending: Sending = { sent: false, attempts: 0, deadlineMs }
+  let result = await send(parts, work, { context: run.context, reservation, sending })
+  // the provider counts otherwise than we do: once more with half of it, instead of a conversation that is stuck
+  const isTooLong = 'fault' in result && result.fault.code === 'model_context_overflow' && !sending.sent
+  if (isTooLong) {
+    const limits = halved(run.context.limits, run.promptTokens)
+    const smaller = { ...run.context, limits }
+    if (!assemble(smaller).overflows) {
+      const { dropped } = result
+      result = await send(parts, work, { context: smaller, reservation, sending })
+      result = { ...result, dropped: [...dropped, ...result.dropped] }
+    }
+  }
+  await parts.fault('model.end')
+  // the worker stops or lost its lease: nothing is reported, the next worker bills the attempt
+  if ('fault' in result) throwIfHandedBack(signal)
+  const calls =
+    'answer' in result && result.answer.kind === 'calls' ? propose(run, parts.agent, result.answer.calls) : []
+  return reportOf(parts, work, { result, sent: sending.sent, calls: await linked(parts, run, calls) })
+}
+
+/** A call with all of its attempts: whether anything came, how many there were, until when. */
+interface Sending {
+  sent: boolean
+  attempts: number
+  readonly deadlineMs: number
+}
+
+async function send(
+  parts: ActParts,
+  work: Work,
+  { context, reservation, sending }: { context: Context; reservation: Reservation; sending: Sending },
+): Promise<AttemptResult> {
+  const { agent } = parts
+  const { run, signal } = work
+  const request: ModelRequest = {
+    messages: messagesOf(agent.instructions, assemble(context)),
+    tools: offered(agent, work),
+    maxOutputTokens: reservation.maxOutputTokens,
+  }
+  const before = sending.attempts
   const result = await attempt({
     model: agent.model,
     bulkhead: parts.bulkheads.of(`model/${agent.model.id}`, MODEL_PLACES, tenantOf(run)),
@@ -40,18 +75,15 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
     signal,
     clock: parts.clock,
     random: parts.random,
-    deadlineMs: parts.clock.now() + Math.min(work.leftMs, agent.modelMs),
+    deadlineMs: sending.deadlineMs,
     mayRepeat: (dropped) => coversAnother(run, dropped),
     onPart: (number, part) => {
-      sent = true
-      parts.delta(run, number, part)
+      sending.sent = true
+      parts.delta(run, before + number, part)
     },
   })
-  await parts.fault('model.end')
-  // the worker stops or lost its lease: nothing is reported, the next worker bills the attempt
-  if ('fault' in result) throwIfHandedBack(signal)
-  const calls = 'answer' in result && result.answer.kind === 'calls' ? propose(run, agent, result.answer.calls) : []
-  return reportOf(parts, work, { result, sent, calls: await linked(parts, run, calls) })
+  sending.attempts += result.attempts
+  return result
 }
 
 interface Ended {

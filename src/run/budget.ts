@@ -28,7 +28,8 @@ export type Reserved =
 // Fewer tokens than this hold no useful answer; starting the call would only spend the rest of the budget.
 const LEAST_OUTPUT_TOKENS = 16
 
-const leastOutput = (rules: Run['rules']): number => Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens)
+export const leastOutput = (rules: { readonly maxOutputTokens: number }): number =>
+  Math.min(LEAST_OUTPUT_TOKENS, rules.maxOutputTokens)
 
 /**
  * The reservation of the next model call, given what is spent already. `spent` and `promptTokens` include whatever the

@@ -20,7 +20,7 @@ import { step } from './machine.ts'
 import { type Action, next } from './next.ts'
 import { pointsOf } from './points.ts'
 import type { Report } from './report.ts'
-import { readSnapshot, type Snapshot, type TranscriptMessage } from './snapshot.ts'
+import { readSnapshot, type Snapshot } from './snapshot.ts'
 import type { Run } from './state.ts'
 import type { Moved } from './writes.ts'
 
@@ -104,7 +104,6 @@ export async function drive(parts: Driving, lease: Lease, signals: Signals, memo
 
 interface Driven {
   readonly run: Run
-  readonly transcript: readonly TranscriptMessage[]
   readonly agent: Agent
   /** On the monotonic clock of this process, from the time left that the database told. */
   readonly deadlineAt: number
@@ -119,8 +118,8 @@ async function read(parts: Driving, lease: Lease): Promise<Driven | null> {
   if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return null
   const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
   const snapshot: Snapshot = readSnapshot(rows, lease, agent, parts.sealer)
-  const { run, transcript, isAlone } = snapshot
-  return { run, transcript, agent, deadlineAt: asked + snapshot.leftMs, isAlone }
+  const { run, isAlone } = snapshot
+  return { run, agent, deadlineAt: asked + snapshot.leftMs, isAlone }
 }
 
 /** Somebody may have come since. @throws Fault `client_gone` when nobody has */
@@ -157,7 +156,7 @@ async function commit(
       const run: Run = { ...moved.run, version: applied.version, commits: state.run.commits + 1 }
       await parts.fault('notify')
       parts.committed(run)
-      return { ...state, run, transcript: extended(state.transcript, moved) }
+      return { ...state, run }
     }
     const fresh = await read(parts, lease)
     if (!fresh) return null
@@ -169,13 +168,6 @@ async function commit(
     report = await linkedAnew({ ...parts, agent: state.agent }, state.run, report)
   }
   throw new Fault('conflict')
-}
-
-function extended(transcript: readonly TranscriptMessage[], moved: Moved): readonly TranscriptMessage[] {
-  const said = moved.writes.messages.map(
-    (m): TranscriptMessage => ({ body: m.body, tokens: m.tokens, partial: m.partial }),
-  )
-  return said.length > 0 ? [...transcript, ...said] : transcript
 }
 
 /** Nobody follows the run: it parks where it is (K2). */

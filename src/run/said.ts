@@ -1,16 +1,12 @@
 /** What the model is told about calls: the text of tool messages, and the fixed answers of calls that did not run. */
+import { promptTokens } from '../context/assemble.ts'
+import { tokensOf } from '../context/tokens.ts'
 import { envelope, messageText } from '../tool/outcome.ts'
-import { estimateTokens } from '../model/usage.ts'
 import type { FaultCode } from '../kernel/fault.ts'
 import type { ModelCall } from '../model/port.ts'
 import type { Json, ToolOutcome } from '../tool/contract.ts'
 import type { Call, Run } from './state.ts'
 import type { NewMessage, Writes } from './writes.ts'
-
-// A provider wraps each message in a few tokens of its own.
-const WRAPPING_TOKENS = 4
-
-export const tokensOf = (text: string): number => estimateTokens(text) + WRAPPING_TOKENS
 
 export const refused = (code: FaultCode): Extract<ToolOutcome, { ok: false }> => ({ ok: false, error: envelope(code) })
 
@@ -38,7 +34,7 @@ function toolMessages(run: Run, calls: readonly Call[], firstSeq: number): NewMe
       confidentiality: 'subject',
       origin: { kind: 'tool', tool: call.tool, step: run.step, position: call.position },
       partial: false,
-      tokens: tokensOf(text),
+      tokens: tokensOf(text, run.context.limits.count),
     }
   })
 }
@@ -78,15 +74,34 @@ export function answerCalls(
   const first = calls[0]
   if (!first) return { run, messages: [] }
   const messages = toolMessages(run, calls, run.messageSeq + 1)
+  const heard = withSaid(run, messages)
   return {
     run: {
-      ...run,
+      ...heard,
       calls: [],
       messageSeq: run.messageSeq + messages.length,
-      promptTokens: run.promptTokens + messages.reduce((sum, m) => sum + m.tokens, 0),
+      // each call has its answer now: what does not fit is cut before money is asked for
+      promptTokens: heard.promptTokens <= run.context.limits.most ? heard.promptTokens : promptTokens(heard.context),
       integrity: 'untrusted',
       watermarkFrom: run.watermarkFrom ?? `${run.step}/${first.position}`,
     },
     messages,
+  }
+}
+
+/** The run whose transcript goes on with these messages. */
+export function withSaid(run: Run, messages: readonly NewMessage[]): Run {
+  const said = messages.map(({ seq, step, body, tokens, partial }) => ({
+    run: run.key.run,
+    seq,
+    step,
+    body,
+    tokens,
+    partial,
+  }))
+  return {
+    ...run,
+    context: { ...run.context, transcript: [...run.context.transcript, ...said] },
+    promptTokens: said.reduce((sum, m) => sum + m.tokens, run.promptTokens),
   }
 }

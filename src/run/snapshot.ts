@@ -3,6 +3,8 @@
  *
  * L3  nothing but rows is needed to go on
  */
+import { type Context, promptTokens } from '../context/assemble.ts'
+import type { MessageBody, TranscriptMessage } from '../context/message.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Labels } from '../kernel/labels.ts'
@@ -12,7 +14,6 @@ import type { Agent } from './agent.ts'
 import { DEFAULT_BREAKER, pastOf } from './breaker.ts'
 import { hashBody } from './encode.ts'
 import type { Call, CallConfirmation, PastCall, Run, RunKey } from './state.ts'
-import type { MessageBody } from './writes.ts'
 
 /** Rows as `plimsoll.load` gives them. */
 export interface SnapshotRows {
@@ -64,6 +65,7 @@ interface RunRow {
 interface MessageRow extends Labels {
   readonly run: string
   readonly seq: number
+  readonly step: number
   readonly body: string
   readonly hash: string
   readonly partial: boolean
@@ -107,16 +109,8 @@ interface ConfirmationRow {
   readonly executeMs: number | null
 }
 
-/** A message of the transcript, as the context is assembled from it. */
-export interface TranscriptMessage {
-  readonly body: MessageBody
-  readonly tokens: number
-  readonly partial: boolean
-}
-
 export interface Snapshot {
   readonly run: Run
-  readonly transcript: readonly TranscriptMessage[]
   /** Milliseconds until the deadline, when it was read. */
   readonly leftMs: number
   readonly isAlone: boolean
@@ -131,8 +125,15 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
     const body = open(m.body) as MessageBody
     if (hashBody(body) !== unveil(m.hash))
       throw new Fault('content_damaged', `A message of run ${m.run} does not match its hash.`)
-    return { body, tokens: m.tokens, partial: m.partial }
+    return { run: m.run, seq: m.seq, step: m.step, body, tokens: m.tokens, partial: m.partial }
   })
+  const context: Context = {
+    limits: agent.context,
+    fixedTokens: agent.fixedTokens,
+    transcript,
+    memory: [],
+    summaries: [],
+  }
   // the step is open as long as its calls are not answered in the transcript
   const answered = r.phase === 'planning' || r.phase === 'finalizing'
   const openRows = answered ? [] : rows.effects.filter((e) => e.step === r.step)
@@ -172,11 +173,12 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
     watermarkFrom: r.watermark_from,
     calls: openRows.map((e) => readCall(e, rows.confirmations, agent, { open, unveil })),
     past: rows.effects.map((e) => readPast(e, { open, unveil })),
-    promptTokens: agent.fixedTokens + rows.messages.reduce((sum, m) => sum + m.tokens, 0),
+    context,
+    promptTokens: promptTokens(context),
     end: r.end_reason,
     rules: agent.rules,
   }
-  return { run, transcript, leftMs: rows.deadline_ms, isAlone: rows.alone }
+  return { run, leftMs: rows.deadline_ms, isAlone: rows.alone }
 }
 
 interface Opener {

@@ -7,6 +7,7 @@
  */
 import type { Confidentiality, Integrity } from '../kernel/labels.ts'
 import type { RunId, SessionId } from '../kernel/ids.ts'
+import type { Context } from '../context/assemble.ts'
 import type { Approval } from '../gate/decide.ts'
 import type { Price } from '../model/port.ts'
 import type { Arrived } from '../tool/later.ts'
@@ -162,7 +163,8 @@ export interface Run {
   /** Calls of the open step in the order of the model; empty when the next thing is a model call. */
   readonly calls: readonly Call[]
   readonly past: readonly PastCall[]
-  /** Estimated tokens of the next model request: rules, tools, history. */
+  /** What the next model request is assembled from, and its estimated tokens. */
+  readonly context: Context
   readonly promptTokens: number
   readonly end: EndReason | null
   readonly rules: Rules

@@ -4,6 +4,8 @@
  * A3  the conversation's version decides between two tabs   A4  what a newer message does to an active run is the agent's policy
  * A13 the answer to the caller's key is stored with the run, or neither is   Q1  the first model call is paid for here
  */
+import type { MessageBody } from '../context/message.ts'
+import { tokensOf } from '../context/tokens.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids, RunId, SessionId } from '../kernel/ids.ts'
@@ -12,8 +14,6 @@ import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { reserve } from './budget.ts'
 import type { RunStore, SessionBefore, Submission, Submitted } from './run.store.ts'
-import { tokensOf } from './said.ts'
-import type { MessageBody } from './writes.ts'
 
 export interface SubmitRequest {
   /** Not needed in a conversation, which belongs to one agent. */
@@ -60,11 +60,12 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
   const run = request.claimed?.run ?? parts.ids.next('run')
   const session = request.session ?? parts.ids.next('ses')
   const body: MessageBody = { role: 'user', text: request.text }
-  const tokens = tokensOf(request.text)
+  const tokens = tokensOf(request.text, agent.context.count)
   const paid = reserve(
     { limits: agent.limits, rules: agent.rules },
     { tokens: 0, cost: 0 },
-    agent.fixedTokens + (before?.tokens ?? 0) + tokens,
+    // a longer conversation is cut before it is sent
+    Math.min(agent.fixedTokens + (before?.tokens ?? 0) + tokens, agent.context.most),
   )
   // a run that cannot even ask once is made all the same: it ends with its reason, where everybody looks for it
   const reservation = paid.ok ? paid.reservation : { tokens: 0, cost: 0 }

@@ -2,20 +2,10 @@
 import type { EventType } from '../kernel/events.ts'
 import type { Confidentiality, Integrity, Origin } from '../kernel/labels.ts'
 import type { Json } from '../tool/contract.ts'
-import type { ModelCall } from '../model/port.ts'
+import type { MessageBody } from '../context/message.ts'
 import type { AnsweredEffect, Plan, ToolOutcome } from '../tool/contract.ts'
 import type { Waiting } from './report.ts'
 import type { Call, ConfirmationStatus, Run } from './state.ts'
-
-export type MessageBody =
-  | { readonly role: 'user'; readonly text: string }
-  | {
-      readonly role: 'assistant'
-      readonly text: string
-      readonly calls: readonly ModelCall[]
-      readonly reasoning: Json | null
-    }
-  | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly text: string }
 
 export interface NewMessage {
   readonly seq: number

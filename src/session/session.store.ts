@@ -5,7 +5,7 @@ import type { ContentKeys } from '../db/seal.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { SessionId } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
-import type { MessageBody } from '../run/writes.ts'
+import type { MessageBody } from '../context/message.ts'
 import type { Phase, Status, WaitReason } from '../run/state.ts'
 import { closeSession, sessionDetail, type SessionListRow, sessionList, sessionMessages } from './session.sql.ts'
 

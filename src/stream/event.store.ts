@@ -6,7 +6,7 @@ import type { EventType } from '../kernel/events.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import type { Scope } from '../kernel/scope.ts'
-import type { MessageBody } from '../run/writes.ts'
+import type { MessageBody } from '../context/message.ts'
 import { dropPieces, putPiece, tail, texts } from './event.sql.ts'
 import type { Piece } from './partial.ts'
 

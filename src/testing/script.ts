@@ -1,7 +1,7 @@
 /** What a scripted model may be told to say, and how that becomes the parts of a stream. */
 import type { FaultCode } from '../kernel/fault.ts'
 import type { ModelMessage, ModelPart, ModelRequest, Usage } from '../model/port.ts'
-import { estimateTokens } from '../model/usage.ts'
+import { estimateTokens } from '../context/tokens.ts'
 import type { Json } from '../kernel/json.ts'
 
 export interface ScriptedCall {

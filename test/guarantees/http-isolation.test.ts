@@ -72,6 +72,8 @@ describe.each(ENGINES)('who sees what on the %s store', (engine) => {
     (who: Person) => who.get(`/v1/runs/${id.run}/events`, { accept: 'text/event-stream' }),
     (who: Person) => who.get(`/v1/runs/${id.run}/ledger`),
     (who: Person) => who.get(`/v1/runs/${id.run}/effects`),
+    (who: Person) => who.get(`/v1/runs/${id.run}/context`),
+    (who: Person) => who.get(`/v1/runs/${id.run}/context?step=1`),
     (who: Person) => who.post(`/v1/runs/${id.run}/cancel`),
     (who: Person) => who.post(`/v1/runs/${id.run}/cancel`, { version: 1 }),
     (who: Person) => who.get(`/v1/confirmations/${id.cnf}`),

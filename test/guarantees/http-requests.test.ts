@@ -176,6 +176,7 @@ describe('the description of the plane', () => {
       ['runs', ann.get('/v1/runs?limit=2')],
       ['ledger', ann.get(`${run}/ledger`)],
       ['effects', ann.get(`${run}/effects`)],
+      ['context', ann.get(`${run}/context`)],
       ['events', ann.get(`${run}/events`)],
       ['conversation', ann.get(talk)],
       ['conversations', ann.get('/v1/conversations')],

@@ -42,6 +42,23 @@ export function aRun(with_: Partial<Run> = {}): Run {
     watermarkFrom: null,
     calls: [],
     past: [],
+    context: {
+      // no window: what a context leaves out is proved with contexts
+      limits: {
+        most: Infinity,
+        low: Infinity,
+        hard: Infinity,
+        window: Infinity,
+        memory: 0,
+        summary: 0,
+        evidence: 0,
+        recent: 0,
+      },
+      fixedTokens: 100,
+      transcript: [],
+      memory: [],
+      summaries: [],
+    },
     promptTokens: 100,
     end: null,
     rules: {
