@@ -5,10 +5,10 @@
 
 /** What is known of a day; `weekday` from 0, Sunday. */
 export interface Day {
-  readonly year?: number
-  readonly month?: number
-  readonly day?: number
-  readonly weekday?: number
+  readonly year?: number | undefined
+  readonly month?: number | undefined
+  readonly day?: number | undefined
+  readonly weekday?: number | undefined
 }
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ')

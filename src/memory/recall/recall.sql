@@ -1,0 +1,110 @@
+-- name: indexMemory
+-- No row: there is no such memory. `gone`: it was deleted. `stale`: it has another version by now.
+select plimsoll.index_memory(m.tenant_id, m.id, :version::int8, :lexer::text, :terms::text[]::int8[], :tfs::float8[]::real[], :length::float8::real)
+  as "outcome!"
+from plimsoll.memory m where m.tenant_id = :tenant::text and m.id = :id::text;
+
+-- name: unindexMemory
+with terms as (
+  delete from plimsoll.memory_term t using plimsoll.memory_entry e
+  where e.tenant_id = :tenant::text and e.memory_id = :id::text and t.tenant_id = e.tenant_id and t.environment = e.environment
+    and t.place = e.place and t.term = any (e.terms) and t.memory_id = e.memory_id returning 1
+), vectors as (
+  delete from plimsoll.memory_vector v where v.tenant_id = :tenant::text and v.environment = :environment::text and v.memory_id = :id::text
+    and v.place = (select m.place from plimsoll.memory m where m.tenant_id = :tenant::text and m.id = :id::text) returning 1
+), entry as (
+  delete from plimsoll.memory_entry e where e.tenant_id = :tenant::text and e.memory_id = :id::text returning 1
+)
+select (select count(*) from terms) + (select count(*) from vectors) + (select count(*) from entry) as "removed!";
+
+-- name: sweepIndex
+-- What no memory that could be found stands behind: it is deleted, or gone, or has a later version. A version later than the
+-- memory's is one that was written meanwhile.
+with live as materialized (
+  select m.id, m.version from plimsoll.memory m where m.tenant_id = :tenant::text and m.environment = :environment::text
+    and m.deleted_at is null
+), terms as (
+  delete from plimsoll.memory_term t where t.tenant_id = :tenant::text and t.environment = :environment::text
+    and not exists (select from live l where l.id = t.memory_id and l.version <= t.version) returning 1
+), vectors as (
+  delete from plimsoll.memory_vector v where v.tenant_id = :tenant::text and v.environment = :environment::text
+    and not exists (select from live l where l.id = v.memory_id and l.version <= v.version) returning 1
+), entries as (
+  delete from plimsoll.memory_entry e where e.tenant_id = :tenant::text and e.environment = :environment::text
+    and not exists (select from live l where l.id = e.memory_id and l.version <= e.version) returning 1
+)
+select (select count(*) from terms) as "terms!", (select count(*) from vectors) as "vectors!", (select count(*) from entries) as "entries!";
+
+-- name: unindexed
+-- memories that can be found and have no entry of their version and of this lexer
+select m.id, m.version from plimsoll.memory m
+left join plimsoll.memory_entry e on e.tenant_id = m.tenant_id and e.memory_id = m.id
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.deleted_at is null
+  and (e.version is distinct from m.version or e.lexer is distinct from :lexer::text)
+order by m.id limit :limit::int;
+
+-- name: recall
+-- One statement, one picture of the store. First who may see what: the places that the caller is in, then the memories there
+-- that every dimension of the filter lets through. Only these are counted and ranked, so that nothing that is hidden has any
+-- part in an order or a score. An entry of the index counts while it has the version of its memory. The sums are rounded,
+-- since they come in any order and equal memories must be equal.
+with place as materialized (
+  select p.place from unnest(:places::text[]) p (place)
+  where p.place = 'tenant:' or p.place = 'user:' || :subject::text
+    or (starts_with(p.place, 'conversation:') and exists (select from plimsoll.session s where s.tenant_id = :tenant::text
+      and s.id = substr(p.place, 14) and s.environment = :environment::text and s.user_id = :user::text and s.subject_id = :subject::text))
+    or (p.place ~ '^(group|project):' and exists (select from plimsoll.member g where g.tenant_id = :tenant::text
+      and g.environment = :environment::text and g.place = p.place and g.user_id = :user::text and g.left_at is null))
+), allowed as materialized (
+  select m.id, m.version, m.subject_id, m.confidence, m.last_used_at
+  from plimsoll.memory m
+  where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = any (array(select place from place))
+    and m.deleted_at is null
+    and (m.subject_id in ('', :subject::text) or m.place ~ '^(group|project):')
+    and m.permission_scope && :scopes::text[]
+    and m.purpose = :purpose::text
+    and m.valid_from <= to_timestamp(:now::float8 / 1000) and (m.expires_at is null or m.expires_at > to_timestamp(:now::float8 / 1000))
+    and m.confidence >= :confidence::float8 and m.sensitivity = any (:sensitivities::text[]) and m.integrity = any (:integrities::text[])
+    and (:kinds?::text[] is null or m.kind::text = any (:kinds?::text[])) and (:layers?::text[] is null or m.layer::text = any (:layers?::text[]))
+    and (:only?::text[] is null or m.key = any (:only?::text[]))
+    -- what has gone cold comes back when it is called by its name
+    and (m.status = 'active' or (m.status = 'cold' and (m.key = any (:keys::text[]) or exists (select from plimsoll.memory_term t
+      where t.tenant_id = m.tenant_id and t.environment = m.environment and t.place = m.place and t.memory_id = m.id
+        and t.version = m.version and t.term = any (:names::text[]::int8[])))))
+), withdrawn as materialized (
+  select c.subject_id from (select distinct subject_id from allowed) s join plimsoll.consent c on c.tenant_id = :tenant::text
+    and c.environment = :environment::text and c.subject_id = s.subject_id and c.purpose = :purpose::text and c.state = 'withdrawn'
+), eligible as materialized (
+  select a.id, a.version, a.confidence, a.last_used_at from allowed a where a.subject_id not in (select subject_id from withdrawn)
+), n as materialized (
+  select count(*)::float8 as n from eligible
+), asked as materialized (
+  select a.term, a.weight from unnest(:terms::text[]::int8[], :weights::float8[]) a (term, weight)
+), hit as materialized (
+  select e.id, t.term, t.tf, t.length, a.weight
+  from plimsoll.memory_term t join eligible e on e.id = t.memory_id and e.version = t.version join asked a on a.term = t.term
+  where t.tenant_id = :tenant::text and t.environment = :environment::text and t.place = any (array(select place from place))
+    and t.term = any (:terms::text[]::int8[])
+), known as materialized (
+  select a.term, a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
+  from asked a cross join n left join (select term, count(*)::float8 as df from hit group by term) d on d.term = a.term
+), lexical as materialized (
+  select h.id, round((sum(k.idf * h.tf * 2.2 / (h.tf + 1.2 * (0.25 + 0.75 * h.length / v.pivot))) * 1e6)::numeric) / 1e6 as score
+  from hit h join known k on k.term = h.term cross join (select avg(length)::float8 as pivot from hit) v
+  group by h.id
+), semantic as materialized (
+  select s.id, greatest(s.cosine, 0) as score from unnest(:ids::text[], :cosines::float8[]) s (id, cosine)
+), best as materialized (
+  select e.id, e.confidence, e.last_used_at, coalesce(l.score, 0)::float8 as lexical, coalesce(s.score, 0)::float8 as semantic,
+    coalesce(l.score / nullif((select max(score) from lexical), 0), 0)::float8
+      + :semantic::float8 * coalesce(s.score / nullif((select max(score) from semantic), 0), 0) as relevance
+  from eligible e left join lexical l on l.id = e.id left join semantic s on s.id = e.id
+  order by relevance desc, e.confidence desc, e.last_used_at desc nulls last, e.id collate "C" limit :k::int
+)
+select m.id, m.version, m.place as "place!", m.subject_id as subject, m.layer, m.kind, m.key, m.value, m.value_hash as "valueHash", m.integrity,
+  m.confidentiality, m.confidence, m.sensitivity, m.status, (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom!",
+  (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!",
+  b.relevance as "relevance!", b.semantic as "semantic!",
+  coalesce(b.lexical / nullif((select sum(idf) from known), 0), 0) as "lexical!", (select n from n)::int8 as "eligible!"
+from best b join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = b.id
+order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C";
