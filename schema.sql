@@ -582,7 +582,7 @@ create table plimsoll.memory_source (
   quote bytea,
   created_at timestamp with time zone not null default now(),
   constraint memory_source_pkey PRIMARY KEY (tenant_id, memory_id, kind, ref, role),
-  constraint memory_source_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'call'::text, 'memory'::text, 'authority'::text, 'operator'::text, 'import'::text]))),
+  constraint memory_source_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'user'::text, 'call'::text, 'memory'::text, 'authority'::text, 'operator'::text, 'import'::text]))),
   constraint memory_source_role_check CHECK ((role = ANY (ARRAY['evidence'::text, 'neighbour'::text])))
 );
 alter table plimsoll.memory_source enable row level security;

@@ -83,7 +83,7 @@ create table plimsoll.memory_version (
 create table plimsoll.memory_source (
   tenant_id    text not null,
   memory_id    text not null,
-  kind         text not null check (kind in ('message', 'call', 'memory', 'authority', 'operator', 'import')),
+  kind         text not null check (kind in ('message', 'user', 'call', 'memory', 'authority', 'operator', 'import')),
   ref          text not null,
   environment  text not null,
   role         text not null check (role in ('evidence', 'neighbour')),

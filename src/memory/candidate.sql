@@ -1,0 +1,97 @@
+-- name: askAbout
+-- One open question per place, key and value: asked again, it is the same question. A newer value supersedes an older one of
+-- the same key that nobody has answered.
+with asked as (
+  select c.* from jsonb_to_record(:candidate::jsonb) as c (id text, subject text, writer text, session text,
+    run text, place text, key text, many boolean, body text, value_hash text, reasons text[], open_ms int8)
+), superseded as (
+  update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from asked a
+  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.place = a.place and c.subject_id = a.subject and c.key = a.key
+    and not a.many and c.status = 'pending' and c.value_hash <> a.value_hash
+), made as (
+  insert into plimsoll.memory_candidate (tenant_id, id, environment, subject_id, user_id, session_id, run_id, place, key, body, value_hash,
+    reasons, expires_at)
+  select :tenant::text, id, :environment::text, subject, writer, session, run, place, key, decode(body, 'base64'), value_hash, reasons,
+    now() + open_ms * interval '1 millisecond' from asked
+  on conflict do nothing returning id
+)
+select coalesce((select id from made), (select c.id from plimsoll.memory_candidate c, asked a where c.tenant_id = :tenant::text
+  and c.environment = :environment::text and c.place = a.place and c.subject_id = a.subject and c.key = a.key and c.value_hash = a.value_hash
+  and c.status = 'pending')) as "id?";
+
+-- name: candidates
+-- Open questions, oldest first, or one of any state. An empty `subject` is an operator.
+select c.id, c.subject_id as subject, c.user_id as writer, c.session_id as session, c.run_id as run, c.place, c.key, c.body,
+  c.value_hash as "valueHash", c.reasons, case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status!",
+  c.version, c.memory_id as memory, (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt!",
+  (extract(epoch from c.created_at) * 1000)::int8 as "createdAt!"
+from plimsoll.memory_candidate c
+where c.tenant_id = :tenant::text and c.environment = :environment::text and (:subject::text = '' or c.subject_id = :subject::text)
+  and case when :id::text = '' then c.status = 'pending' and c.expires_at > now() else c.id = :id::text end
+  and (:after::text = '' or c.id > :after::text)
+order by c.id limit :limit::int;
+
+-- name: declineCandidate
+-- Declined: the body goes. What is accepted is answered by the statement that remembers it.
+with decided as (
+  update plimsoll.memory_candidate c set status = 'declined', version = c.version + 1, body = ''::bytea,
+    decided_by = :actor::text, decided_at = now()
+  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.id = :id::text and c.status = 'pending'
+    and c.version = :version::int8 and c.expires_at > now()
+  returning c.id, c.run_id, c.version
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, run_id, actor_kind, actor, action, target, outcome)
+  select :tenant::text, :environment::text, :audit::text, run_id, :actorKind::text, :actor::text, 'memory.decide', id, 'declined' from decided
+)
+select version as "version!" from decided;
+
+-- name: setConsent
+with said as (
+  insert into plimsoll.consent (tenant_id, environment, subject_id, purpose, state, basis, decided_by)
+  values (:tenant::text, :environment::text, :subject::text, :purpose::text, :state::text, :basis::text, :actor::text)
+  on conflict (tenant_id, environment, subject_id, purpose) do update set state = excluded.state, basis = excluded.basis,
+    decided_by = excluded.decided_by, decided_at = now()
+  returning purpose
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+  select :tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, 'consent.set', purpose, :state::text from said
+)
+select purpose as "purpose!" from said;
+
+-- name: consents
+select c.purpose, c.state, c.basis, c.decided_by as "decidedBy", (extract(epoch from c.decided_at) * 1000)::int8 as "decidedAt!"
+from plimsoll.consent c
+where c.tenant_id = :tenant::text and c.environment = :environment::text and c.subject_id = :subject::text order by c.purpose;
+
+-- name: affected
+-- what a withdrawn purpose takes with it
+select m.id from plimsoll.memory m where m.tenant_id = :tenant::text and m.environment = :environment::text and m.subject_id = :subject::text
+  and m.deleted_at is null and (:purpose::text = '*' or m.purpose = :purpose::text) order by m.id;
+
+-- name: joinPlace
+with joined as (
+  insert into plimsoll.member (tenant_id, environment, place, user_id)
+  values (:tenant::text, :environment::text, :place::text, :user::text)
+  on conflict (tenant_id, environment, place, user_id) do update
+    set left_at = null, joined_at = case when plimsoll.member.left_at is null then plimsoll.member.joined_at else now() end
+  returning user_id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+  select :tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, 'member.join', :place::text, 'joined' from joined
+)
+select user_id as "user!" from joined;
+
+-- name: leavePlace
+with gone as (
+  update plimsoll.member g set left_at = now() where g.tenant_id = :tenant::text and g.environment = :environment::text
+    and g.place = :place::text and g.user_id = :user::text and g.left_at is null
+  returning g.user_id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+  select :tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, 'member.leave', :place::text, 'left' from gone
+)
+select user_id as "user!" from gone;
+
+-- name: membersOf
+select g.user_id as user, (extract(epoch from g.joined_at) * 1000)::int8 as "joinedAt!" from plimsoll.member g
+where g.tenant_id = :tenant::text and g.environment = :environment::text and g.place = :place::text and g.left_at is null order by g.user_id;

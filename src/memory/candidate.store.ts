@@ -1,0 +1,135 @@
+/** What waits for the subject's word, what the subject has said about purposes, and who belongs where. */
+import type { Db } from '../db/port.ts'
+import type { Sealer } from '../db/seal.ts'
+import type { Id } from '../kernel/ids.ts'
+import type { Json } from '../kernel/json.ts'
+import type { ActorKind, Scope } from '../kernel/scope.ts'
+import {
+  affected,
+  askAbout,
+  candidates,
+  type CandidatesRow,
+  consents,
+  declineCandidate,
+  joinPlace,
+  leavePlace,
+  membersOf,
+  setConsent,
+} from './candidate.sql.ts'
+import { type CandidateId, type Entry, type MemoryId, placeText } from './entry.ts'
+import { type KeyedHash, valueHash } from './memory.store.ts'
+
+export interface Question {
+  readonly id: CandidateId
+  readonly subject: string
+  readonly writer: string
+  readonly session: string | null
+  readonly run: string | null
+  readonly key: string
+  /** The entry as it will be written; null once it is answered. */
+  readonly entry: Entry | null
+  readonly reasons: readonly string[]
+  readonly status: 'pending' | 'accepted' | 'declined' | 'expired' | 'superseded'
+  readonly version: number
+  readonly memory: MemoryId | null
+  readonly expiresAt: number
+  readonly createdAt: number
+}
+
+export interface Asking {
+  readonly id: CandidateId
+  readonly writer: string
+  readonly session: string | null
+  readonly run: string | null
+  readonly many: boolean
+  readonly reasons: readonly string[]
+  /** How long the question stays open. */
+  readonly openMs: number
+}
+
+export interface By {
+  readonly audit: Id<'aud'>
+  readonly actorKind: ActorKind
+  readonly actor: string
+}
+
+export interface Consent {
+  readonly purpose: string
+  readonly state: 'granted' | 'withdrawn'
+  readonly basis: string
+  readonly decidedBy: string
+  readonly decidedAt: number
+}
+
+export interface CandidateStore {
+  /** The open question about exactly this value: a new one, or the one that was there. */
+  ask(scope: Scope, entry: Entry, asking: Asking): Promise<CandidateId>
+  /** Open ones, oldest first; an empty `subject` is an operator. */
+  list(scope: Scope, subject: string, page: { after: string; limit: number }): Promise<readonly Question[]>
+  get(scope: Scope, subject: string, id: CandidateId): Promise<Question | null>
+  /** False when it was answered, or is at another version. */
+  decline(scope: Scope, at: { readonly id: CandidateId; readonly version: number }, by: By): Promise<boolean>
+  consents(scope: Scope, subject: string): Promise<readonly Consent[]>
+  setConsent(scope: Scope, subject: string, said: Pick<Consent, 'purpose' | 'state' | 'basis'>, by: By): Promise<void>
+  /** What is remembered of the subject for this purpose; `*` is every purpose. */
+  affected(scope: Scope, subject: string, purpose: string): Promise<readonly MemoryId[]>
+  join(scope: Scope, place: string, user: string, by: By): Promise<void>
+  /** False when they did not belong there. */
+  leave(scope: Scope, place: string, user: string, by: By): Promise<boolean>
+  members(scope: Scope, place: string): Promise<readonly { readonly user: string; readonly joinedAt: number }[]>
+}
+
+export function candidateStore(db: Db, sealer: Sealer, hash: KeyedHash): CandidateStore {
+  const walls = ({ tenant, environment }: Scope) => ({ tenant, environment })
+  const view = (tenant: string, row: CandidatesRow): Question => {
+    const { body, place: _, valueHash: __, ...rest } = row
+    const known = rest as unknown as Omit<Question, 'entry'>
+    const isOpen = known.status === 'pending'
+    const entry = isOpen ? (JSON.parse(Buffer.from(sealer.open(tenant, body)).toString()) as Json) : null
+    return { ...known, entry: entry as Entry | null }
+  }
+  const listed = async (scope: Scope, filter: { subject: string; id: string; after: string; limit: number }) =>
+    (await db.read(scope, candidates, { ...walls(scope), ...filter })).map((row) => view(scope.tenant, row))
+  return {
+    async ask(scope, entry, { id, writer, session, run, many, reasons, openMs }) {
+      const row = {
+        id,
+        subject: entry.subject,
+        writer,
+        session,
+        run,
+        place: placeText(entry.place),
+        key: entry.key,
+        many,
+        body: Buffer.from(sealer.seal(scope.tenant, Buffer.from(JSON.stringify(entry)))).toString('base64'),
+        value_hash: valueHash(hash, scope.tenant, entry.value),
+        reasons,
+        open_ms: openMs,
+      }
+      const [made] = await db.write(scope, askAbout, { ...walls(scope), candidate: JSON.stringify(row) })
+      // of two who ask at once, one sees neither its own row nor the other's yet
+      return (made?.id ??
+        (await db.write(scope, askAbout, { ...walls(scope), candidate: JSON.stringify(row) }))[0]?.id ??
+        id) as CandidateId
+    },
+    list: (scope, subject, page) => listed(scope, { ...page, subject, id: '' }),
+    get: async (scope, subject, id) => (await listed(scope, { subject, id, after: '', limit: 1 }))[0] ?? null,
+    decline: async (scope, at, by) =>
+      (await db.write(scope, declineCandidate, { ...walls(scope), ...at, ...by })).length > 0,
+    async consents(scope, subject) {
+      const rows = await db.read(scope, consents, { ...walls(scope), subject })
+      return rows.map((row) => ({ ...row, state: row.state as Consent['state'] }))
+    },
+    async setConsent(scope, subject, said, by) {
+      await db.write(scope, setConsent, { ...walls(scope), subject, ...said, ...by })
+    },
+    affected: async (scope, subject, purpose) =>
+      (await db.read(scope, affected, { ...walls(scope), subject, purpose })).map((row) => row.id as MemoryId),
+    async join(scope, place, user, by) {
+      await db.write(scope, joinPlace, { ...walls(scope), place, user, ...by })
+    },
+    leave: async (scope, place, user, by) =>
+      (await db.write(scope, leavePlace, { ...walls(scope), place, user, ...by })).length > 0,
+    members: (scope, place) => db.read(scope, membersOf, { ...walls(scope), place }),
+  }
+}

@@ -1,0 +1,434 @@
+// Written by `npm run sql` from memory.sql: change that file.
+import type { Statement } from '../db/port.ts'
+
+export interface CurrentOfParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly place: string
+  readonly subject: string
+  readonly key: string
+  readonly slot: string
+}
+export interface CurrentOfRow {
+  readonly id: string
+  readonly version: number
+  readonly value: Uint8Array
+  readonly valueHash: string
+  readonly status: string
+  readonly integrity: string
+  readonly confidence: number
+  readonly confirmedBy: string | null
+  readonly validFrom: number
+  readonly expiresAt: number | null
+  readonly expired: boolean
+}
+/**
+ * the memory of a key at a place, if there is one: what a candidate is judged against
+ */
+export const currentOf: Statement<CurrentOfParams, CurrentOfRow> = {
+  name: 'memory_currentOf_b5611f79',
+  text: `select m.id, m.version, m.value, m.value_hash as "valueHash", m.status, m.integrity, m.confidence, m.confirmed_by as "confirmedBy",
+  (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from m.expires_at) * 1000)::int8 as "expiresAt",
+  coalesce(m.expires_at <= now(), false) as "expired"
+from plimsoll.memory m
+where m.tenant_id = $1::text and m.environment = $2::text and m.place = $3::text and m.subject_id = $4::text
+  and m.key = $5::text and m.slot = $6::text and m.deleted_at is null`,
+  params: ['tenant', 'environment', 'place', 'subject', 'key', 'slot'],
+}
+
+export interface SaidMessageParams {
+  readonly tenant: string
+  readonly run: string
+  readonly seq: number
+}
+export interface SaidMessageRow {
+  readonly role: string
+  readonly user: string
+  readonly subject: string
+  readonly session: string
+  readonly body: Uint8Array
+  readonly hash: string
+  readonly integrity: string
+  readonly visibility: string
+  readonly partial: boolean
+  readonly at: number
+  readonly gone: boolean
+}
+/**
+ * a message as evidence: who said it, when, and whether it was forgotten
+ */
+export const saidMessage: Statement<SaidMessageParams, SaidMessageRow> = {
+  name: 'memory_saidMessage_8568a50c',
+  text: `select m.role, m.user_id as "user", m.subject_id as subject, m.session_id as session, m.body, m.content_hash as "hash", m.integrity,
+  m.visibility, m.partial, (extract(epoch from m.created_at) * 1000)::int8 as "at",
+  exists (select from plimsoll.tombstone t where t.tenant_id = m.tenant_id and t.kind = 'message' and t.id = m.run_id || '.' || m.seq) as "gone"
+from plimsoll.message m
+where m.tenant_id = $1::text and m.run_id = $2::text and m.seq = $3::int`,
+  params: ['tenant', 'run', 'seq'],
+}
+
+export interface InsertMemoryParams {
+  readonly entry: string
+  readonly tenant: string
+  readonly environment: string
+  readonly sources: string
+  readonly run: string | null
+}
+export interface InsertMemoryRow {
+  readonly id: string
+  readonly version: number
+}
+/**
+ * A new memory with its first version, sources and audit, or nothing: another was faster, the place is full, the value was
+ * forgotten since it was said, the purpose has no consent, or the writer left the group.
+ */
+export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
+  name: 'memory_insertMemory_ce8f201c',
+  text: `with entry as (
+  select e.* from jsonb_to_record($1::jsonb) as e (id text, subject text, writer text, scope text, scope_id text,
+    permission_scope text[], layer text, kind text, key text, slot text, value text, value_hash text, integrity text, confidentiality text,
+    confidence real, importance real, sensitivity text, purpose text, consent_basis text, confirmed_by text, authority text,
+    authority_ref text, detectors int, valid_from int8, expires_at int8, said_at int8, forgotten text, most_subject int, most_tenant int,
+    candidate text, candidate_version int8, audit text, actor_kind text)
+), asked as (
+  select c.tenant_id, c.id from plimsoll.memory_candidate c join entry e on c.tenant_id = $2::text and c.id = e.candidate
+    and c.version = e.candidate_version and c.status = 'pending' and c.expires_at > now() for update of c
+), allowed as (
+  select e.* from entry e
+  where (select count(*) from plimsoll.memory m where m.tenant_id = $2::text and m.environment = $3::text
+      and m.subject_id = e.subject and m.deleted_at is null) < e.most_subject
+    and (select count(*) from plimsoll.memory m where m.tenant_id = $2::text and m.environment = $3::text
+      and m.deleted_at is null) < e.most_tenant
+    and not exists (select from plimsoll.tombstone t where t.tenant_id = $2::text and t.kind = 'memory_value' and t.id = e.forgotten
+      and t.created_at >= to_timestamp(e.said_at / 1000.0))
+    and not exists (select from plimsoll.tombstone t, jsonb_to_recordset($4::jsonb) as s (kind text, ref text)
+      where t.tenant_id = $2::text and t.kind = s.kind and t.id = s.ref)
+    and not exists (select from plimsoll.consent c where c.tenant_id = $2::text and c.environment = $3::text
+      and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
+    and (e.scope not in ('group', 'project') or exists (select from plimsoll.member g where g.tenant_id = $2::text
+      and g.environment = $3::text and g.place = e.scope || ':' || e.scope_id and g.user_id = e.writer and g.left_at is null))
+    and (e.candidate is null or exists (select from asked))
+), made as (
+  insert into plimsoll.memory (tenant_id, id, environment, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key, slot, value,
+    value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, confirmed_by, authority,
+    authority_ref, detectors, valid_from, expires_at)
+  select $2::text, id, $3::text, subject, writer, scope, scope_id, permission_scope, layer, kind, key, slot, decode(value, 'base64'), value_hash,
+    integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, confirmed_by, authority, authority_ref,
+    detectors, to_timestamp(valid_from / 1000.0), to_timestamp(expires_at / 1000.0)
+  from allowed
+  on conflict do nothing
+  returning tenant_id, id, environment, value, value_hash, user_id, integrity, confidence, valid_from
+), versioned as (
+  insert into plimsoll.memory_version (tenant_id, memory_id, version, environment, value, value_hash, user_id, change, integrity, confidence,
+    valid_from)
+  select tenant_id, id, 1, environment, value, value_hash, user_id, 'created', integrity, confidence, valid_from from made
+), sourced as (
+  insert into plimsoll.memory_source (tenant_id, memory_id, kind, ref, environment, role, version, run_id, quote)
+  select m.tenant_id, m.id, s.kind, s.ref, m.environment, s.role, 1, s.run, decode(s.quote, 'base64')
+  from made m, jsonb_to_recordset($4::jsonb) as s (kind text, ref text, role text, run text, quote text)
+), answered as (
+  update plimsoll.memory_candidate c set status = 'accepted', version = c.version + 1, body = ''::bytea, memory_id = m.id, decided_by = e.writer,
+    decided_at = now()
+  from made m, entry e, asked a where c.tenant_id = a.tenant_id and c.id = a.id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, run_id, actor_kind, actor, action, target, outcome)
+  select m.tenant_id, m.environment, e.audit, $5::text, e.actor_kind, e.writer, 'memory.create', m.id,
+    case when e.candidate is null then 'created' else 'accepted' end from made m, entry e
+)
+select id as "id", 1::int8 as "version" from made`,
+  params: ['entry', 'tenant', 'environment', 'sources', 'run'],
+}
+
+export interface ChangeMemoryParams {
+  readonly entry: string
+  readonly tenant: string
+  readonly sources: string
+  readonly environment: string
+  readonly run: string | null
+}
+export interface ChangeMemoryRow {
+  readonly version: number
+}
+/**
+ * The next version of a memory that is still at the version that was judged. `late` is a fact from before the one that is
+ * current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for.
+ */
+export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
+  name: 'memory_changeMemory_08eb6208',
+  text: `with entry as (
+  select e.* from jsonb_to_record($1::jsonb) as e (id text, version int8, change text, subject text, writer text,
+    permission_scope text[], value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
+    sensitivity text, purpose text, consent_basis text, confirmed_by text, authority text, authority_ref text, detectors int,
+    valid_from int8, expires_at int8, said_at int8, forgotten text, candidate text, candidate_version int8, audit text, actor_kind text)
+), asked as (
+  select c.tenant_id, c.id from plimsoll.memory_candidate c join entry e on c.tenant_id = $2::text and c.id = e.candidate
+    and c.version = e.candidate_version and c.status = 'pending' and c.expires_at > now() for update of c
+), allowed as (
+  select e.*, m.scope, m.place, e.change = 'late' as late, e.change = 'merged' as merged
+  from entry e join plimsoll.memory m on m.tenant_id = $2::text and m.id = e.id and m.version = e.version and m.deleted_at is null
+  where not exists (select from plimsoll.tombstone t where t.tenant_id = $2::text and t.kind = 'memory_value' and t.id = e.forgotten
+      and t.created_at >= to_timestamp(e.said_at / 1000.0))
+    and not exists (select from plimsoll.tombstone t, jsonb_to_recordset($3::jsonb) as s (kind text, ref text)
+      where t.tenant_id = $2::text and t.kind = s.kind and t.id = s.ref)
+    and not exists (select from plimsoll.consent c where c.tenant_id = $2::text and c.environment = $4::text
+      and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
+    and (m.scope not in ('group', 'project') or exists (select from plimsoll.member g where g.tenant_id = $2::text
+      and g.environment = $4::text and g.place = m.place and g.user_id = e.writer and g.left_at is null))
+    and (e.candidate is null or exists (select from asked))
+), changed as (
+  update plimsoll.memory m set version = m.version + 1,
+    user_id = case when a.late or a.merged then m.user_id else a.writer end,
+    value = case when a.late or a.merged then m.value else decode(a.value, 'base64') end,
+    value_hash = case when a.late or a.merged then m.value_hash else a.value_hash end,
+    permission_scope = case when a.late or a.merged then m.permission_scope else a.permission_scope end,
+    integrity = case when a.late or a.merged then m.integrity else a.integrity end,
+    confidentiality = case when a.late or a.merged then m.confidentiality else a.confidentiality end,
+    confidence = case when a.late then m.confidence when a.merged then greatest(m.confidence, a.confidence) else a.confidence end,
+    importance = case when a.late then m.importance else greatest(m.importance, a.importance) end,
+    sensitivity = case when a.late or a.merged then m.sensitivity else a.sensitivity end,
+    purpose = case when a.late or a.merged then m.purpose else a.purpose end,
+    consent_basis = case when a.late or a.merged then m.consent_basis else a.consent_basis end,
+    confirmed_by = case when a.late then m.confirmed_by when a.merged then coalesce(m.confirmed_by, a.confirmed_by) else a.confirmed_by end,
+    authority = case when a.late or a.merged then m.authority else a.authority end,
+    authority_ref = case when a.late or a.merged then m.authority_ref else a.authority_ref end,
+    detectors = case when a.late or a.merged then m.detectors else a.detectors end,
+    recorded_at = case when a.late or a.merged then m.recorded_at else now() end,
+    valid_from = case when a.late or a.merged then m.valid_from else to_timestamp(a.valid_from / 1000.0) end,
+    expires_at = case when a.late then m.expires_at else to_timestamp(a.expires_at / 1000.0) end,
+    status = case when a.late then m.status when m.status in ('cold', 'invalid') or not a.merged then 'active' else m.status end
+  from allowed a
+  where m.tenant_id = $2::text and m.id = a.id and m.version = a.version and m.deleted_at is null
+  returning m.tenant_id, m.id, m.environment, m.version
+), versioned as (
+  insert into plimsoll.memory_version (tenant_id, memory_id, version, environment, value, value_hash, user_id, change, integrity, confidence,
+    valid_from)
+  select c.tenant_id, c.id, c.version, c.environment, decode(e.value, 'base64'), e.value_hash, e.writer, e.change, e.integrity, e.confidence,
+    to_timestamp(e.valid_from / 1000.0)
+  from changed c, entry e
+), sourced as (
+  insert into plimsoll.memory_source (tenant_id, memory_id, kind, ref, environment, role, version, run_id, quote)
+  select c.tenant_id, c.id, s.kind, s.ref, c.environment, s.role, c.version, s.run, decode(s.quote, 'base64')
+  from changed c, jsonb_to_recordset($3::jsonb) as s (kind text, ref text, role text, run text, quote text)
+  on conflict do nothing
+), answered as (
+  update plimsoll.memory_candidate q set status = 'accepted', version = q.version + 1, body = ''::bytea, memory_id = c.id, decided_by = e.writer,
+    decided_at = now()
+  from changed c, entry e, asked a where q.tenant_id = a.tenant_id and q.id = a.id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, run_id, actor_kind, actor, action, target, outcome)
+  select c.tenant_id, c.environment, e.audit, $5::text, e.actor_kind, e.writer, 'memory.change', c.id, e.change from changed c, entry e
+)
+select version as "version" from changed`,
+  params: ['entry', 'tenant', 'sources', 'environment', 'run'],
+}
+
+export interface WhyNotParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly subject: string
+  readonly purpose: string
+  readonly forgotten: string
+  readonly saidAt: number
+  readonly sources: readonly (string | null)[]
+  readonly place: string
+  readonly writer: string
+  readonly key: string
+  readonly slot: string
+}
+export interface WhyNotRow {
+  readonly reason: string
+}
+/**
+ * why nothing was written: the first reason that holds
+ */
+export const whyNot: Statement<WhyNotParams, WhyNotRow> = {
+  name: 'memory_whyNot_7a724d51',
+  text: `select coalesce(
+  (select 'no_consent' from plimsoll.consent c where c.tenant_id = $1::text and c.environment = $2::text
+    and c.subject_id = $3::text and c.purpose in ($4::text, '*') and c.state = 'withdrawn' limit 1),
+  (select 'forgotten' from plimsoll.tombstone t where t.tenant_id = $1::text and ((t.kind = 'memory_value' and t.id = $5::text
+    and t.created_at >= to_timestamp($6::int8 / 1000.0)) or t.kind || ' ' || t.id = any($7::text[])) limit 1),
+  (select 'no_member' where $8::text ~ '^(group|project):' and not exists (select from plimsoll.member g where g.tenant_id = $1::text
+    and g.environment = $2::text and g.place = $8::text and g.user_id = $9::text and g.left_at is null)),
+  (select 'exists' from plimsoll.memory m where m.tenant_id = $1::text and m.environment = $2::text and m.place = $8::text
+    and m.subject_id = $3::text and m.key = $10::text and m.slot = $11::text and m.deleted_at is null),
+  'full') as "reason"`,
+  params: ['tenant', 'environment', 'subject', 'purpose', 'forgotten', 'saidAt', 'sources', 'place', 'writer', 'key', 'slot'],
+}
+
+export interface MemoriesParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly id: string
+  readonly after: string
+  readonly kind: string
+  readonly key: string
+  readonly scope: string
+  readonly scopes: readonly (string | null)[]
+  readonly subject: string
+  readonly user: string
+  readonly limit: number
+}
+export interface MemoriesRow {
+  readonly id: string
+  readonly subject: string
+  readonly scope: string
+  readonly scopeId: string
+  readonly layer: string
+  readonly kind: string
+  readonly key: string
+  readonly value: Uint8Array
+  readonly valueHash: string
+  readonly version: number
+  readonly status: string
+  readonly integrity: string
+  readonly confidence: number
+  readonly importance: number
+  readonly sensitivity: string
+  readonly purpose: string
+  readonly consentBasis: string
+  readonly confirmedBy: string | null
+  readonly authority: string | null
+  readonly writer: string
+  readonly useCount: number
+  readonly recordedAt: number
+  readonly validFrom: number
+  readonly expiresAt: number | null
+  readonly lastUsedAt: number | null
+  readonly expired: boolean
+}
+/**
+ * What one caller may see of what is remembered, newest first. `subject` sees its own, members see their groups and projects,
+ * everybody the tenant's; an empty scope list sees nothing.
+ */
+export const memories: Statement<MemoriesParams, MemoriesRow> = {
+  name: 'memory_memories_5544a5da',
+  text: `select m.id, m.subject_id as subject, m.scope, m.scope_id as "scopeId", m.layer, m.kind, m.key, m.value, m.value_hash as "valueHash",
+  m.version, m.status, m.integrity, m.confidence, m.importance, m.sensitivity, m.purpose, m.consent_basis as "consentBasis",
+  m.confirmed_by as "confirmedBy", m.authority, m.user_id as "writer", m.use_count as "useCount",
+  (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt", (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom",
+  (extract(epoch from m.expires_at) * 1000)::int8 as "expiresAt", (extract(epoch from m.last_used_at) * 1000)::int8 as "lastUsedAt",
+  coalesce(m.expires_at <= now(), false) as "expired"
+from plimsoll.memory m
+where m.tenant_id = $1::text and m.environment = $2::text and m.deleted_at is null
+  and ($3::text = '' or m.id = $3::text) and ($4::text = '' or m.id < $4::text)
+  and ($5::text = '' or m.kind = $5::text) and ($6::text = '' or m.key = $6::text) and ($7::text = '' or m.scope = $7::text)
+  and m.permission_scope && $8::text[]
+  and case when m.scope in ('user', 'conversation') then m.subject_id = $9::text
+    when m.scope = 'tenant' then true
+    else exists (select from plimsoll.member g where g.tenant_id = m.tenant_id and g.environment = m.environment and g.place = m.place
+      and g.user_id = $10::text and g.left_at is null) end
+order by m.id desc limit $11::int`,
+  params: ['tenant', 'environment', 'id', 'after', 'kind', 'key', 'scope', 'scopes', 'subject', 'user', 'limit'],
+}
+
+export interface VersionsOfParams {
+  readonly tenant: string
+  readonly id: string
+}
+export interface VersionsOfRow {
+  readonly version: number
+  readonly change: string
+  readonly value: Uint8Array | null
+  readonly valueHash: string
+  readonly writer: string
+  readonly integrity: string
+  readonly confidence: number
+  readonly validFrom: number
+  readonly recordedAt: number
+}
+export const versionsOf: Statement<VersionsOfParams, VersionsOfRow> = {
+  name: 'memory_versionsOf_fd9a7a22',
+  text: `select v.version, v.change, v.value, v.value_hash as "valueHash", v.user_id as "writer", v.integrity, v.confidence,
+  (extract(epoch from v.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from v.recorded_at) * 1000)::int8 as "recordedAt"
+from plimsoll.memory_version v where v.tenant_id = $1::text and v.memory_id = $2::text order by v.version`,
+  params: ['tenant', 'id'],
+}
+
+export interface SourcesOfParams {
+  readonly tenant: string
+  readonly id: string
+}
+export interface SourcesOfRow {
+  readonly kind: string
+  readonly ref: string
+  readonly role: string
+  readonly version: number
+  readonly run: string | null
+  readonly quote: Uint8Array | null
+  readonly at: number
+  readonly session: string | null
+}
+export const sourcesOf: Statement<SourcesOfParams, SourcesOfRow> = {
+  name: 'memory_sourcesOf_5b5dc1da',
+  text: `select s.kind as "kind", s.ref as "ref", s.role as "role", s.version as "version", s.run_id as run, s.quote, (extract(epoch from s.created_at) * 1000)::int8 as "at",
+  m.session_id as "session"
+from plimsoll.memory_source s
+left join plimsoll.run m on m.tenant_id = s.tenant_id and m.id = s.run_id
+where s.tenant_id = $1::text and s.memory_id = $2::text order by s.version, s.role, s.kind, s.ref`,
+  params: ['tenant', 'id'],
+}
+
+export interface UsesOfParams {
+  readonly tenant: string
+  readonly id: string
+  readonly limit: number
+}
+export interface UsesOfRow {
+  readonly run: string
+  readonly version: number
+  readonly rank: number
+  readonly score: number
+  readonly reason: string
+  readonly at: number
+}
+export const usesOf: Statement<UsesOfParams, UsesOfRow> = {
+  name: 'memory_usesOf_7560949c',
+  text: `select u.run_id as run, u.version, u.rank, u.score, u.reason, (extract(epoch from u.created_at) * 1000)::int8 as "at"
+from plimsoll.memory_use u where u.tenant_id = $1::text and u.memory_id = $2::text order by u.created_at desc, u.run_id limit $3::int`,
+  params: ['tenant', 'id', 'limit'],
+}
+
+export interface UsesOfRunParams {
+  readonly tenant: string
+  readonly run: string
+}
+export interface UsesOfRunRow {
+  readonly memory: string
+  readonly version: number
+  readonly rank: number
+  readonly score: number
+  readonly reason: string
+}
+export const usesOfRun: Statement<UsesOfRunParams, UsesOfRunRow> = {
+  name: 'memory_usesOfRun_c8c7055f',
+  text: `select u.memory_id as memory, u.version, u.rank, u.score, u.reason from plimsoll.memory_use u
+where u.tenant_id = $1::text and u.run_id = $2::text order by u.rank, u.memory_id`,
+  params: ['tenant', 'run'],
+}
+
+export interface RecordUsesParams {
+  readonly tenant: string
+  readonly run: string
+  readonly environment: string
+  readonly uses: string
+}
+export interface RecordUsesRow {
+  readonly id: string
+}
+/**
+ * What a run was given. Counted once per run and memory, however often the run asks.
+ */
+export const recordUses: Statement<RecordUsesParams, RecordUsesRow> = {
+  name: 'memory_recordUses_f9e87ad8',
+  text: `with used as (
+  insert into plimsoll.memory_use (tenant_id, run_id, memory_id, environment, version, rank, score, reason)
+  select $1::text, $2::text, u.memory, $3::text, u.version, u.rank, u.score, u.reason
+  from jsonb_to_recordset($4::jsonb) as u (memory text, version int8, rank int, score real, reason text)
+  on conflict do nothing returning memory_id, reason
+)
+update plimsoll.memory m set use_count = m.use_count + 1, last_used_at = now(), status = case m.status when 'cold' then 'active' else m.status end
+from used u where u.reason = 'placed' and m.tenant_id = $1::text and m.id = u.memory_id and m.deleted_at is null
+returning m.id`,
+  params: ['tenant', 'run', 'environment', 'uses'],
+}
