@@ -91,23 +91,23 @@ language plpgsql security invoker
 set search_path = pg_catalog, pg_temp
 as $f$
 declare
-  found record;
+  held record;
   former int8[];
 begin
-  select m.environment, m.place, m.version, m.deleted_at into found from plimsoll.memory m
+  select m.environment, m.place, m.version, m.deleted_at into held from plimsoll.memory m
   where m.tenant_id = p_tenant and m.id = p_id for no key update;
-  if not found or found.deleted_at is not null then return 'gone'; end if;
-  if found.version <> p_version then return 'stale'; end if;
+  if not found or held.deleted_at is not null then return 'gone'; end if;
+  if held.version <> p_version then return 'stale'; end if;
   select e.terms into former from plimsoll.memory_entry e where e.tenant_id = p_tenant and e.memory_id = p_id;
   delete from plimsoll.memory_term t
-  where t.tenant_id = p_tenant and t.environment = found.environment and t.place = found.place and t.term = any (former)
+  where t.tenant_id = p_tenant and t.environment = held.environment and t.place = held.place and t.term = any (former)
     and t.memory_id = p_id and t.term <> all (p_terms);
   insert into plimsoll.memory_term as t (tenant_id, environment, place, term, memory_id, version, tf, length)
-  select p_tenant, found.environment, found.place, u.term, p_id, p_version, u.tf, p_length from unnest(p_terms, p_tfs) u (term, tf)
+  select p_tenant, held.environment, held.place, u.term, p_id, p_version, u.tf, p_length from unnest(p_terms, p_tfs) u (term, tf)
   on conflict (tenant_id, environment, place, term, memory_id) do update
   set version = excluded.version, tf = excluded.tf, length = excluded.length;
   insert into plimsoll.memory_entry as e (tenant_id, memory_id, environment, place, version, lexer, terms)
-  values (p_tenant, p_id, found.environment, found.place, p_version, p_lexer, p_terms)
+  values (p_tenant, p_id, held.environment, held.place, p_version, p_lexer, p_terms)
   on conflict (tenant_id, memory_id) do update
   set version = excluded.version, lexer = excluded.lexer, terms = excluded.terms, indexed_at = now();
   return 'indexed';

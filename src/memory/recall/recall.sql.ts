@@ -87,15 +87,15 @@ export interface UnindexedParams {
   readonly limit: number
 }
 export interface UnindexedRow {
-  readonly id: string | null
-  readonly version: number | null
+  readonly id: string
+  readonly version: number
 }
 /**
  * memories that can be found and have no entry of their version and of this lexer
  */
 export const unindexed: Statement<UnindexedParams, UnindexedRow> = {
-  name: 'recall_unindexed_6e9676d6',
-  text: `select m.id, m.version from plimsoll.memory m
+  name: 'recall_unindexed_1398dc33',
+  text: `select m.id as "id", m.version as "version" from plimsoll.memory m
 left join plimsoll.memory_entry e on e.tenant_id = m.tenant_id and e.memory_id = m.id
 where m.tenant_id = $1::text and m.environment = $2::text and m.deleted_at is null
   and (e.version is distinct from m.version or e.lexer is distinct from $3::text)
@@ -128,20 +128,20 @@ export interface RecallParams {
   readonly k: number
 }
 export interface RecallRow {
-  readonly id: string | null
-  readonly version: number | null
+  readonly id: string
+  readonly version: number
   readonly place: string
-  readonly subject: string | null
-  readonly layer: string | null
-  readonly kind: string | null
-  readonly key: string | null
-  readonly value: Uint8Array | null
-  readonly valueHash: string | null
-  readonly integrity: string | null
-  readonly confidentiality: string | null
-  readonly confidence: number | null
-  readonly sensitivity: string | null
-  readonly status: string | null
+  readonly subject: string
+  readonly layer: string
+  readonly kind: string
+  readonly key: string
+  readonly value: Uint8Array
+  readonly valueHash: string
+  readonly integrity: string
+  readonly confidentiality: string
+  readonly confidence: number
+  readonly sensitivity: string
+  readonly status: string
   readonly validFrom: number
   readonly recordedAt: number
   readonly relevance: number
@@ -156,7 +156,7 @@ export interface RecallRow {
  * since they come in any order and equal memories must be equal.
  */
 export const recall: Statement<RecallParams, RecallRow> = {
-  name: 'recall_recall_8317345c',
+  name: 'recall_recall_947cd8a2',
   text: `with place as materialized (
   select p.place from unnest($1::text[]) p (place)
   where p.place = 'tenant:' or p.place = 'user:' || $2::text
@@ -181,7 +181,7 @@ export const recall: Statement<RecallParams, RecallRow> = {
         and t.version = m.version and t.term = any ($16::text[]::int8[])))))
 ), withdrawn as materialized (
   select c.subject_id from (select distinct subject_id from allowed) s join plimsoll.consent c on c.tenant_id = $3::text
-    and c.environment = $4::text and c.subject_id = s.subject_id and c.purpose = $7::text and c.state = 'withdrawn'
+    and c.environment = $4::text and c.subject_id = s.subject_id and c.purpose in ($7::text, '*') and c.state = 'withdrawn'
 ), eligible as materialized (
   select a.id, a.version, a.confidence, a.last_used_at from allowed a where a.subject_id not in (select subject_id from withdrawn)
 ), n as materialized (
@@ -196,25 +196,109 @@ export const recall: Statement<RecallParams, RecallRow> = {
 ), known as materialized (
   select a.term, a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
   from asked a cross join n left join (select term, count(*)::float8 as df from hit group by term) d on d.term = a.term
-), lexical as materialized (
+), pivot as materialized (
+  select avg(length)::float8 as pivot from hit
+), direct as materialized (
   select h.id, round((sum(k.idf * h.tf * 2.2 / (h.tf + 1.2 * (0.25 + 0.75 * h.length / v.pivot))) * 1e6)::numeric) / 1e6 as score
-  from hit h join known k on k.term = h.term cross join (select avg(length)::float8 as pivot from hit) v
-  group by h.id
+  from hit h join known k on k.term = h.term cross join pivot v group by h.id
+), first as materialized (
+  select d.id, d.score, e.version from direct d join eligible e on e.id = d.id order by d.score desc, d.id collate "C" limit 5
+), shared as materialized (
+  select t.term, sum(f.score::float8 * t.tf / t.length) as mass
+  from first f join plimsoll.memory_entry y on y.tenant_id = $3::text and y.environment = $4::text and y.memory_id = f.id
+    and y.version = f.version
+  cross join unnest(y.terms) u (term)
+  join plimsoll.memory_term t on t.tenant_id = y.tenant_id and t.environment = y.environment and t.place = y.place and t.term = u.term
+    and t.memory_id = y.memory_id and t.version = y.version
+  where u.term <> all ($17::text[]::int8[])
+  group by t.term order by mass desc, t.term limit 40
+), also as materialized (
+  select e.id, t.term, t.tf, t.length
+  from plimsoll.memory_term t join eligible e on e.id = t.memory_id and e.version = t.version
+  where t.tenant_id = $3::text and t.environment = $4::text and t.place = any (array(select place from place))
+    and t.term = any (array(select term from shared))
+), rare as materialized (
+  select s.term, s.mass * d.idf as weight, d.idf
+  from shared s join (select a.term, ln(1 + (max(n.n) - count(*) + 0.5) / (count(*) + 0.5)) as idf from also a cross join n group by a.term) d
+    on d.term = s.term
+  order by weight desc, s.term limit 10
+), indirect as materialized (
+  select a.id, sum(0.1 * r.weight / b.most * r.idf * a.tf * 2.2 / (a.tf + 1.2 * (0.25 + 0.75 * a.length / v.pivot))) as score
+  from also a join rare r on r.term = a.term cross join pivot v cross join (select max(weight) as most from rare) b group by a.id
+), lexical as materialized (
+  select coalesce(d.id, i.id) as id, coalesce(d.score, 0)::float8 as direct,
+    round(((coalesce(d.score, 0)::float8 + coalesce(i.score, 0)) * 1e6)::numeric) / 1e6 as score
+  from direct d full join indirect i on i.id = d.id
 ), semantic as materialized (
-  select s.id, greatest(s.cosine, 0) as score from unnest($19::text[], $20::float8[]) s (id, cosine)
+  select s.id, greatest(s.cosine, 0) as score from unnest($19::text[], $20::float8[]) s (id, cosine) join eligible e on e.id = s.id
 ), best as materialized (
-  select e.id, e.confidence, e.last_used_at, coalesce(l.score, 0)::float8 as lexical, coalesce(s.score, 0)::float8 as semantic,
+  select e.id, e.confidence, e.last_used_at, coalesce(l.direct, 0) as lexical, coalesce(s.score, 0)::float8 as semantic,
     coalesce(l.score / nullif((select max(score) from lexical), 0), 0)::float8
       + $21::float8 * coalesce(s.score / nullif((select max(score) from semantic), 0), 0) as relevance
   from eligible e left join lexical l on l.id = e.id left join semantic s on s.id = e.id
   order by relevance desc, e.confidence desc, e.last_used_at desc nulls last, e.id collate "C" limit $22::int
 )
-select m.id, m.version, m.place as "place", m.subject_id as subject, m.layer, m.kind, m.key, m.value, m.value_hash as "valueHash", m.integrity,
-  m.confidentiality, m.confidence, m.sensitivity, m.status, (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom",
-  (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt",
+select m.id as "id", m.version as "version", m.place as "place", m.subject_id as "subject", m.layer as "layer", m.kind as "kind",
+  m.key as "key", m.value as "value", m.value_hash as "valueHash", m.integrity as "integrity", m.confidentiality as "confidentiality",
+  m.confidence as "confidence", m.sensitivity as "sensitivity", m.status as "status",
+  (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt",
   b.relevance as "relevance", b.semantic as "semantic",
   coalesce(b.lexical / nullif((select sum(idf) from known), 0), 0) as "lexical", (select n from n)::int8 as "eligible"
 from best b join plimsoll.memory m on m.tenant_id = $3::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C"`,
   params: ['places', 'subject', 'tenant', 'environment', 'user', 'scopes', 'purpose', 'now', 'confidence', 'sensitivities', 'integrities', 'kinds', 'layers', 'only', 'keys', 'names', 'terms', 'weights', 'ids', 'cosines', 'semantic', 'k'],
+}
+
+export interface VectorsParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly places: readonly (string | null)[]
+  readonly scopes: readonly (string | null)[]
+  readonly purpose: string
+  readonly subject: string
+  readonly user: string
+  readonly limit: number
+}
+export interface VectorsRow {
+  readonly id: string
+  readonly model: string
+  readonly dimensions: number
+  readonly body: Uint8Array
+}
+/**
+ * Vectors of what may be eligible, newest first; which of them count, the ranking decides.
+ */
+export const vectors: Statement<VectorsParams, VectorsRow> = {
+  name: 'recall_vectors_8cc5291b',
+  text: `select v.memory_id as id, v.model, v.dimensions, v.body
+from plimsoll.memory_vector v join plimsoll.memory m on m.tenant_id = v.tenant_id and m.id = v.memory_id and m.version = v.version
+where v.tenant_id = $1::text and v.environment = $2::text and v.place = any ($3::text[])
+  and m.deleted_at is null and m.permission_scope && $4::text[] and m.purpose = $5::text
+  and (m.subject_id in ('', $6::text) or exists (select from plimsoll.member g where g.tenant_id = v.tenant_id
+    and g.environment = v.environment and g.place = v.place and g.user_id = $7::text and g.left_at is null))
+order by m.recorded_at desc, v.memory_id limit $8::int`,
+  params: ['tenant', 'environment', 'places', 'scopes', 'purpose', 'subject', 'user', 'limit'],
+}
+
+export interface WriteVectorParams {
+  readonly model: string
+  readonly dimensions: number
+  readonly body: Uint8Array
+  readonly tenant: string
+  readonly id: string
+  readonly version: number
+}
+export interface WriteVectorRow {
+  readonly version: number
+}
+export const writeVector: Statement<WriteVectorParams, WriteVectorRow> = {
+  name: 'recall_writeVector_efeb93eb',
+  text: `insert into plimsoll.memory_vector as v (tenant_id, environment, place, memory_id, version, model, dimensions, body)
+select m.tenant_id, m.environment, m.place, m.id, m.version, $1::text, $2::int, $3::bytea
+from plimsoll.memory m where m.tenant_id = $4::text and m.id = $5::text and m.version = $6::int8 and m.deleted_at is null
+on conflict (tenant_id, environment, place, memory_id) do update
+set version = excluded.version, model = excluded.model, dimensions = excluded.dimensions, body = excluded.body
+where v.version <= excluded.version
+returning v.version`,
+  params: ['model', 'dimensions', 'body', 'tenant', 'id', 'version'],
 }

@@ -16,7 +16,7 @@ export interface Passage {
   readonly at?: string | undefined
 }
 
-export interface Entry extends Passage {
+export interface IndexText extends Passage {
   /** What was said just before in the same conversation, the nearest first; more than two are not read. */
   readonly before?: readonly Passage[]
   /** What was said just after, the nearest first. */
@@ -47,7 +47,7 @@ const SPEAKER = 1
 const DAY = 1
 
 /** Terms in the order in which they first occur. Pure: the same entry has the same terms, whenever it is made. */
-export function indexOf(entry: Entry): Indexed {
+export function indexOf(entry: IndexText): Indexed {
   const sum = new Map<string, number>()
   const add = (bag: Bag, weight: number) => {
     for (const [term, tf] of bag) sum.set(term, (sum.get(term) ?? 0) + tf * weight)

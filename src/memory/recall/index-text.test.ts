@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type Entry, indexOf, type Passage, questionOf } from './entry.ts'
+import { type IndexText, indexOf, type Passage, questionOf } from './index-text.ts'
 
-const tf = (entry: Entry, term: string) => indexOf(entry).terms.find((one) => one.term === term)?.tf ?? 0
+const tf = (entry: IndexText, term: string) => indexOf(entry).terms.find((one) => one.term === term)?.tf ?? 0
 
 it('F1 what is said counts whole, what was said around it less, and less with distance', () => {
   const text = (word: string): Passage => ({ text: word })
