@@ -13,7 +13,10 @@ create table plimsoll.memory_entry (
   version     int8 not null,
   -- the release of the lexer and of the ICU that it cuts words with
   lexer       text not null,
+  -- all that the entry has in memory_term: how it is removed, and what a memory speaks of besides
   terms       int8[] not null,
+  tfs         real[] not null check (cardinality(tfs) = cardinality(terms)),
+  length      real not null,
   indexed_at  timestamptz not null default now(),
   primary key (tenant_id, memory_id)
 );
@@ -46,8 +49,8 @@ create table plimsoll.memory_vector (
 
 -- ── what the planner knows (see 0001) ───────────────────────────────────────────────────────────────────────────────
 
-insert into plimsoll.memory_entry (tenant_id, memory_id, environment, place, version, lexer, terms)
-select 'example', 'm' || u || '.' || n, 'production', 'user:u' || u, 1, 'l' || n % 2, '{1,2,3}' from generate_series(1, 100) u, generate_series(1, 20) n;
+insert into plimsoll.memory_entry (tenant_id, memory_id, environment, place, version, lexer, terms, tfs, length)
+select 'example', 'm' || u || '.' || n, 'production', 'user:u' || u, 1, 'l' || n % 2, '{1,2,3}', '{1,1,1}', 3 from generate_series(1, 100) u, generate_series(1, 20) n;
 insert into plimsoll.memory_term (tenant_id, environment, place, term, memory_id, version, tf, length)
 select tenant_id, environment, place, hashtext(memory_id) % 100 * 100 + t, memory_id, 1, 1, 30 from plimsoll.memory_entry, generate_series(1, 20) t;
 insert into plimsoll.memory_vector (tenant_id, environment, place, memory_id, version, model, dimensions, body)
@@ -79,7 +82,7 @@ begin
 end $wall$;
 
 grant select, insert, delete on plimsoll.memory_entry, plimsoll.memory_term, plimsoll.memory_vector to plimsoll_app;
-grant update (version, lexer, terms, indexed_at) on plimsoll.memory_entry to plimsoll_app;
+grant update (version, lexer, terms, tfs, length, indexed_at) on plimsoll.memory_entry to plimsoll_app;
 grant update (version, tf, length) on plimsoll.memory_term to plimsoll_app;
 grant update (version, model, dimensions, body) on plimsoll.memory_vector to plimsoll_app;
 
@@ -106,10 +109,11 @@ begin
   select p_tenant, held.environment, held.place, u.term, p_id, p_version, u.tf, p_length from unnest(p_terms, p_tfs) u (term, tf)
   on conflict (tenant_id, environment, place, term, memory_id) do update
   set version = excluded.version, tf = excluded.tf, length = excluded.length;
-  insert into plimsoll.memory_entry as e (tenant_id, memory_id, environment, place, version, lexer, terms)
-  values (p_tenant, p_id, held.environment, held.place, p_version, p_lexer, p_terms)
+  insert into plimsoll.memory_entry as e (tenant_id, memory_id, environment, place, version, lexer, terms, tfs, length)
+  values (p_tenant, p_id, held.environment, held.place, p_version, p_lexer, p_terms, p_tfs, p_length)
   on conflict (tenant_id, memory_id) do update
-  set version = excluded.version, lexer = excluded.lexer, terms = excluded.terms, indexed_at = now();
+  set version = excluded.version, lexer = excluded.lexer, terms = excluded.terms, tfs = excluded.tfs, length = excluded.length,
+    indexed_at = now();
   return 'indexed';
 end $f$;
 revoke all on function plimsoll.index_memory from public;

@@ -45,7 +45,8 @@ const SCOPES = ['owner']
 const keys: TermKeys = {
   hash: (tenant, purpose, text) => createHmac('sha256', `${tenant}/${purpose}`).update(text).digest(),
 }
-const keyedHash = (tenant: string, purpose: string, text: string) => keys.hash(tenant, purpose, text).toString('hex')
+const keyedHash = (tenant: string, purpose: string, text: string) =>
+  Buffer.from(keys.hash(tenant, purpose, text)).toString('hex')
 
 interface Asked {
   readonly query: RecallQuery
@@ -59,7 +60,7 @@ interface Asked {
 
 /** @param db with the rights of the program; the tenant `recall_eval` must be empty */
 export async function measure(db: Db, data: RecallData): Promise<Measured> {
-  const store = recallStore(db, plainSealer, keys, lexVersion(process.versions.icu))
+  const store = recallStore(db, plainSealer, keys, lexVersion(process.versions.icu ?? ''))
   const names = [...new Set([...data.docs, ...data.queries].map(({ scope }) => scope))]
   const scopes = new Map(names.map((name, number) => [name, subjectScope(number)]))
   const docOf = await write(db, store, data.docs, scopes)

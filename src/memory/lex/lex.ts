@@ -16,7 +16,7 @@ import { CHINESE_STOPS, ENGLISH_STOPS } from './stops.ts'
 
 /** A change of what follows from a text is a new number, and entries of an older one are made again. */
 const LEX = 'lex_1'
-/** Segmentation of Chinese and Japanese is that of ICU, and another ICU may cut elsewhere. @param icu `process.versions.icu` */
+/** Segmentation of Chinese and Japanese is that of ICU, and another ICU may cut elsewhere. @param icu `process.versions.icu`; empty where Node has none */
 export const lexVersion = (icu: string): string => `${LEX}/icu_${icu}`
 
 /** Characters of a text that are read; what a memory may hold is far below. */

@@ -48,6 +48,10 @@ order by m.id limit :limit::int;
 -- that every dimension of the filter lets through. Only these are counted and ranked, so that nothing that is hidden has any
 -- part in an order or a score. An entry of the index counts while it has the version of its memory. The sums are rounded,
 -- since they come in any order and equal memories must be equal.
+--
+-- BM25 with the usual k1 = 1.2 and b = 0.75, twice: for the words of the question, and at a tenth of their weight for ten words
+-- that the five best have in common and others have not. Nobody tells the planner how large a place is, so that nothing here
+-- is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
 with place as materialized (
   select p.place from unnest(:places::text[]) p (place)
   where p.place = 'tenant:' or p.place = 'user:' || :subject::text
@@ -78,65 +82,70 @@ with place as materialized (
   select a.id, a.version, a.confidence, a.last_used_at from allowed a where a.subject_id not in (select subject_id from withdrawn)
 ), n as materialized (
   select count(*)::float8 as n from eligible
-), asked as materialized (
-  select a.term, a.weight from unnest(:terms::text[]::int8[], :weights::float8[]) a (term, weight)
 ), hit as materialized (
-  select e.id, t.term, t.tf, t.length, a.weight
-  from plimsoll.memory_term t join eligible e on e.id = t.memory_id and e.version = t.version join asked a on a.term = t.term
+  select t.memory_id as id, array_position(:terms::text[]::int8[], t.term) as at, t.tf, t.length from plimsoll.memory_term t
   where t.tenant_id = :tenant::text and t.environment = :environment::text and t.place = any (array(select place from place))
-    and t.term = any (:terms::text[]::int8[])
-), known as materialized (
-  select a.term, a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
-  from asked a cross join n left join (select term, count(*)::float8 as df from hit group by term) d on d.term = a.term
+    and t.term = any (:terms::text[]::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
+), asked as materialized (
+  select array_agg(a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
+  from unnest(:weights::float8[]) with ordinality a (weight, at) cross join n
+  left join (select at, count(*)::float8 as df from hit group by at) d on d.at = a.at
 ), pivot as materialized (
   select avg(length)::float8 as pivot from hit
 ), direct as materialized (
-  select h.id, round((sum(k.idf * h.tf * 2.2 / (h.tf + 1.2 * (0.25 + 0.75 * h.length / v.pivot))) * 1e6)::numeric) / 1e6 as score
-  from hit h join known k on k.term = h.term cross join pivot v group by h.id
-), first as materialized (
-  select d.id, d.score, e.version from direct d join eligible e on e.id = d.id order by d.score desc, d.id collate "C" limit 5
+  select h.id, round((sum((select idf from asked)[h.at] * h.tf * 2.2
+    / (h.tf + 1.2 * (0.25 + 0.75 * h.length / (select pivot from pivot)))) * 1e6)::numeric) / 1e6 as score
+  from hit h group by h.id
 ), shared as materialized (
   -- what the five best speak of besides
-  select t.term, sum(f.score::float8 * t.tf / t.length) as mass
-  from first f join plimsoll.memory_entry y on y.tenant_id = :tenant::text and y.environment = :environment::text and y.memory_id = f.id
-    and y.version = f.version
-  cross join unnest(y.terms) u (term)
-  join plimsoll.memory_term t on t.tenant_id = y.tenant_id and t.environment = y.environment and t.place = y.place and t.term = u.term
-    and t.memory_id = y.memory_id and t.version = y.version
+  select u.term, sum(f.score::float8 * u.tf / y.length) as mass
+  from (select id, score from direct order by score desc, id collate "C" limit 5) f
+  join plimsoll.memory_entry y on y.tenant_id = :tenant::text and y.environment = :environment::text and y.memory_id = f.id
+  cross join unnest(y.terms, y.tfs) u (term, tf)
   where u.term <> all (:terms::text[]::int8[])
-  group by t.term order by mass desc, t.term limit 40
+  group by u.term order by mass desc, u.term limit 40
+), listed as materialized (
+  select array_agg(term order by term) as terms, array_agg(mass order by term) as masses from shared
 ), also as materialized (
-  select e.id, t.term, t.tf, t.length
-  from plimsoll.memory_term t join eligible e on e.id = t.memory_id and e.version = t.version
+  select t.memory_id as id, array_position((select terms from listed), t.term) as at, t.tf, t.length from plimsoll.memory_term t
   where t.tenant_id = :tenant::text and t.environment = :environment::text and t.place = any (array(select place from place))
-    and t.term = any (array(select term from shared))
+    and t.term = any ((select terms from listed)::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), rare as materialized (
-  select s.term, s.mass * d.idf as weight, d.idf
-  from shared s join (select a.term, ln(1 + (max(n.n) - count(*) + 0.5) / (count(*) + 0.5)) as idf from also a cross join n group by a.term) d
-    on d.term = s.term
-  order by weight desc, s.term limit 10
+  select a.at, (select masses from listed)[a.at] * d.idf as mass, d.idf
+  from (select distinct at from also) a
+  join (select at, ln(1 + ((select n from n) - count(*) + 0.5) / (count(*) + 0.5)) as idf from also group by at) d on d.at = a.at
+  order by mass desc, a.at limit 10
+), added as materialized (
+  select array_agg(0.1 * r.mass / (select max(mass) from rare) * r.idf order by a.at) as idf
+  from generate_series(1, 40) a (at) left join rare r on r.at = a.at
 ), indirect as materialized (
-  select a.id, sum(0.1 * r.weight / b.most * r.idf * a.tf * 2.2 / (a.tf + 1.2 * (0.25 + 0.75 * a.length / v.pivot))) as score
-  from also a join rare r on r.term = a.term cross join pivot v cross join (select max(weight) as most from rare) b group by a.id
+  select a.id, sum((select idf from added)[a.at] * a.tf * 2.2
+    / (a.tf + 1.2 * (0.25 + 0.75 * a.length / (select pivot from pivot)))) as score
+  from also a where (select idf from added)[a.at] is not null group by a.id
 ), lexical as materialized (
-  select coalesce(d.id, i.id) as id, coalesce(d.score, 0)::float8 as direct,
-    round(((coalesce(d.score, 0)::float8 + coalesce(i.score, 0)) * 1e6)::numeric) / 1e6 as score
-  from direct d full join indirect i on i.id = d.id
+  select id, sum(direct) as direct, round((sum(score) * 1e6)::numeric) / 1e6 as score
+  from (select id, score::float8 as direct, score::float8 as score from direct union all select id, 0, score from indirect) l group by id
 ), semantic as materialized (
-  select s.id, greatest(s.cosine, 0) as score from unnest(:ids::text[], :cosines::float8[]) s (id, cosine) join eligible e on e.id = s.id
+  select s.id, greatest(s.cosine, 0) as score from unnest(:ids::text[], :cosines::float8[]) s (id, cosine)
+  where (s.id in (select id from eligible)) is true
 ), best as materialized (
-  select e.id, e.confidence, e.last_used_at, coalesce(l.direct, 0) as lexical, coalesce(s.score, 0)::float8 as semantic,
-    coalesce(l.score / nullif((select max(score) from lexical), 0), 0)::float8
-      + :semantic::float8 * coalesce(s.score / nullif((select max(score) from semantic), 0), 0) as relevance
-  from eligible e left join lexical l on l.id = e.id left join semantic s on s.id = e.id
-  order by relevance desc, e.confidence desc, e.last_used_at desc nulls last, e.id collate "C" limit :k::int
+  select id, max(confidence) as confidence, max(last_used_at) as last_used_at, sum(direct) as lexical, sum(cosine) as semantic,
+    sum(relevance) as relevance
+  from (
+    select id, confidence, last_used_at, 0::float8 as direct, 0::float8 as cosine, 0::float8 as relevance from eligible
+    union all
+    select id, null, null, direct, 0, coalesce(score / nullif((select max(score) from lexical), 0), 0) from lexical
+    union all
+    select id, null, null, 0, score, :semantic::float8 * coalesce(score / nullif((select max(score) from semantic), 0), 0) from semantic
+  ) every group by id
+  order by relevance desc, confidence desc, last_used_at desc nulls last, id collate "C" limit :k::int
 )
 select m.id as "id!", m.version as "version!", m.place as "place!", m.subject_id as "subject!", m.layer as "layer!", m.kind as "kind!",
   m.key as "key!", m.value as "value!", m.value_hash as "valueHash!", m.integrity as "integrity!", m.confidentiality as "confidentiality!",
   m.confidence as "confidence!", m.sensitivity as "sensitivity!", m.status as "status!",
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom!", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!",
   b.relevance as "relevance!", b.semantic as "semantic!",
-  coalesce(b.lexical / nullif((select sum(idf) from known), 0), 0) as "lexical!", (select n from n)::int8 as "eligible!"
+  coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical!", (select n from n)::int8 as "eligible!"
 from best b join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C";
 
