@@ -88,7 +88,8 @@ export async function benchRecall(server: string, say: (line: string) => void): 
     )
     return { questions: QUESTIONS, rows, indexBytesPerMemory: Math.round(Number(disk.rows[0]?.bytes) / loaded) }
   } finally {
-    if (process.env.KEEP) await database.leave(); else await database.drop()
+    if (process.env.KEEP) await database.leave()
+    else await database.drop()
   }
 }
 

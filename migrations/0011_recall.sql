@@ -47,6 +47,9 @@ create table plimsoll.memory_vector (
   primary key (tenant_id, environment, place, memory_id)
 );
 
+-- what may be found at a place
+create index memory_place on plimsoll.memory (tenant_id, environment, place) where deleted_at is null;
+
 -- ── what the planner knows (see 0001) ───────────────────────────────────────────────────────────────────────────────
 
 insert into plimsoll.memory_entry (tenant_id, memory_id, environment, place, version, lexer, terms, tfs, length)

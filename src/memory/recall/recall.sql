@@ -59,8 +59,8 @@ with place as materialized (
       and s.id = substr(p.place, 14) and s.environment = :environment::text and s.user_id = :user::text and s.subject_id = :subject::text))
     or (p.place ~ '^(group|project):' and exists (select from plimsoll.member g where g.tenant_id = :tenant::text
       and g.environment = :environment::text and g.place = p.place and g.user_id = :user::text and g.left_at is null))
-), allowed as materialized (
-  select m.id, m.version, m.subject_id, m.confidence, m.last_used_at
+), eligible as materialized (
+  select m.id, m.version, m.confidence, m.last_used_at
   from plimsoll.memory m
   where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = any (array(select place from place))
     and m.deleted_at is null
@@ -75,11 +75,11 @@ with place as materialized (
     and (m.status = 'active' or (m.status = 'cold' and (m.key = any (:keys::text[]) or exists (select from plimsoll.memory_term t
       where t.tenant_id = m.tenant_id and t.environment = m.environment and t.place = m.place and t.memory_id = m.id
         and t.version = m.version and t.term = any (:names::text[]::int8[])))))
-), withdrawn as materialized (
-  select c.subject_id from (select distinct subject_id from allowed) s join plimsoll.consent c on c.tenant_id = :tenant::text
-    and c.environment = :environment::text and c.subject_id = s.subject_id and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn'
-), eligible as materialized (
-  select a.id, a.version, a.confidence, a.last_used_at from allowed a where a.subject_id not in (select subject_id from withdrawn)
+    -- a subject that has said no to the purpose, or to all; the one who asks is looked up once
+    and case when m.subject_id = :subject::text then not (select exists (select from plimsoll.consent c where c.tenant_id = :tenant::text
+        and c.environment = :environment::text and c.subject_id = :subject::text and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn'))
+      else not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
+        and c.subject_id = m.subject_id and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn') end
 ), n as materialized (
   select count(*)::float8 as n from eligible
 ), hit as materialized (
@@ -93,17 +93,17 @@ with place as materialized (
 ), pivot as materialized (
   select avg(length)::float8 as pivot from hit
 ), direct as materialized (
-  select h.id, round((sum((select idf from asked)[h.at] * h.tf * 2.2
-    / (h.tf + 1.2 * (0.25 + 0.75 * h.length / (select pivot from pivot)))) * 1e6)::numeric) / 1e6 as score
+  select h.id, floor(sum((select idf from asked)[h.at] * h.tf * 2.2::float8
+    / (h.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * h.length / (select pivot from pivot)))) * 1e6 + 0.5) / 1e6 as score
   from hit h group by h.id
 ), shared as materialized (
   -- what the five best speak of besides
-  select u.term, sum(f.score::float8 * u.tf / y.length) as mass
+  select u.term, sum(f.score * u.tf / y.length) as mass
   from (select id, score from direct order by score desc, id collate "C" limit 5) f
   join plimsoll.memory_entry y on y.tenant_id = :tenant::text and y.environment = :environment::text and y.memory_id = f.id
   cross join unnest(y.terms, y.tfs) u (term, tf)
   where u.term <> all (:terms::text[]::int8[])
-  group by u.term order by mass desc, u.term limit 40
+  group by u.term order by mass desc, u.term limit 20
 ), listed as materialized (
   select array_agg(term order by term) as terms, array_agg(mass order by term) as masses from shared
 ), also as materialized (
@@ -117,28 +117,36 @@ with place as materialized (
   order by mass desc, a.at limit 10
 ), added as materialized (
   select array_agg(0.1 * r.mass / (select max(mass) from rare) * r.idf order by a.at) as idf
-  from generate_series(1, 40) a (at) left join rare r on r.at = a.at
+  from generate_series(1, 20) a (at) left join rare r on r.at = a.at
 ), indirect as materialized (
-  select a.id, sum((select idf from added)[a.at] * a.tf * 2.2
-    / (a.tf + 1.2 * (0.25 + 0.75 * a.length / (select pivot from pivot)))) as score
+  select a.id, sum((select idf from added)[a.at] * a.tf * 2.2::float8
+    / (a.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * a.length / (select pivot from pivot)))) as score
   from also a where (select idf from added)[a.at] is not null group by a.id
 ), lexical as materialized (
-  select id, sum(direct) as direct, round((sum(score) * 1e6)::numeric) / 1e6 as score
-  from (select id, score::float8 as direct, score::float8 as score from direct union all select id, 0, score from indirect) l group by id
+  select id, sum(direct) as direct, floor(sum(score) * 1e6 + 0.5) / 1e6 as score
+  from (select id, score as direct, score from direct union all select id, 0, score from indirect) l group by id
 ), semantic as materialized (
   select s.id, greatest(s.cosine, 0) as score from unnest(:ids::text[], :cosines::float8[]) s (id, cosine)
   where (s.id in (select id from eligible)) is true
-), best as materialized (
+), found as materialized (
   select id, max(confidence) as confidence, max(last_used_at) as last_used_at, sum(direct) as lexical, sum(cosine) as semantic,
     sum(relevance) as relevance
   from (
-    select id, confidence, last_used_at, 0::float8 as direct, 0::float8 as cosine, 0::float8 as relevance from eligible
-    union all
-    select id, null, null, direct, 0, coalesce(score / nullif((select max(score) from lexical), 0), 0) from lexical
+    select id, null::real as confidence, null::timestamptz as last_used_at, direct, 0::float8 as cosine,
+      coalesce(score / nullif((select max(score) from lexical), 0), 0) as relevance from lexical
     union all
     select id, null, null, 0, score, :semantic::float8 * coalesce(score / nullif((select max(score) from semantic), 0), 0) from semantic
+    union all
+    select id, confidence, last_used_at, 0, 0, 0 from eligible
+    where (id in (select id from lexical union all select id from semantic)) is true
   ) every group by id
-  order by relevance desc, confidence desc, last_used_at desc nulls last, id collate "C" limit :k::int
+), best as materialized (
+  select * from found
+  union all
+  (select id, confidence, last_used_at, 0, 0, 0 from eligible where (id in (select id from found)) is not true
+   order by confidence desc, last_used_at desc nulls last, id collate "C" limit :k::int)
+), first as materialized (
+  select * from best order by relevance desc, confidence desc, last_used_at desc nulls last, id collate "C" limit :k::int
 )
 select m.id as "id!", m.version as "version!", m.place as "place!", m.subject_id as "subject!", m.layer as "layer!", m.kind as "kind!",
   m.key as "key!", m.value as "value!", m.value_hash as "valueHash!", m.integrity as "integrity!", m.confidentiality as "confidentiality!",
@@ -146,7 +154,7 @@ select m.id as "id!", m.version as "version!", m.place as "place!", m.subject_id
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom!", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!",
   b.relevance as "relevance!", b.semantic as "semantic!",
   coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical!", (select n from n)::int8 as "eligible!"
-from best b join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = b.id
+from first b join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C";
 
 -- name: vectors
