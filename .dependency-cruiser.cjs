@@ -3,6 +3,8 @@ const SLICES = 'request|session|run|context|model|gate|tool|journal|stream|memor
 const IN_SLICE = `^src/(${SLICES})/`
 const TEST = '\\.test\\.ts$'
 const WORLD = '\\.(store|shell|sql)\\.ts$'
+/** How a definition is judged: its schemas, and what is said of its faults. See docs/decisions/2026-12-01-definitions-are-shared.md. */
+const DEFINITIONS = '^src/tool/(schema/(standard|schema)|problem)\\.ts$'
 const PURE = { path: `^src/(kernel|${SLICES})/`, pathNot: [WORLD, TEST] }
 
 /** Packages that compute and do nothing else, see docs/decisions/2026-11-30-packages-of-pure-files.md. */
@@ -39,9 +41,9 @@ module.exports = {
     ),
     forbid(
       'slices-meet-in-run',
-      'A slice takes types from another slice; only src/run and src/runtime.ts call several.',
+      'A slice takes types and definitions from another slice; only src/run and src/runtime.ts call several.',
       { path: `^src/(?!run/)(${SLICES})/`, pathNot: TEST },
-      { path: IN_SLICE, pathNot: '^src/$1/', ...atRunTime },
+      { path: IN_SLICE, pathNot: ['^src/$1/', DEFINITIONS], ...atRunTime },
     ),
     forbid(
       'edge-is-above',

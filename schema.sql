@@ -6,6 +6,7 @@ create role plimsoll_claim nologin;
 create role plimsoll_owner nologin;
 create role plimsoll_relay nologin;
 create role plimsoll_retain nologin;
+create role plimsoll_shred nologin;
 create role plimsoll_step nologin;
 
 -- schemas
@@ -15,6 +16,7 @@ grant usage on schema plimsoll to plimsoll_app;
 grant usage on schema plimsoll to plimsoll_claim;
 grant usage on schema plimsoll to plimsoll_relay;
 grant usage on schema plimsoll to plimsoll_retain;
+grant usage on schema plimsoll to plimsoll_shred;
 grant usage on schema plimsoll to plimsoll_step;
 grant usage on schema public to public;
 
@@ -78,11 +80,14 @@ CREATE INDEX artifact_file ON plimsoll.artifact USING btree (tenant_id, session_
 CREATE INDEX artifact_run ON plimsoll.artifact USING btree (tenant_id, run_id, step, "position");
 CREATE UNIQUE INDEX artifact_object ON plimsoll.artifact USING btree (tenant_id, object_key);
 create policy retain on plimsoll.artifact for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.artifact for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.artifact for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.artifact to plimsoll_app;
 grant select (environment, removed_at, run_id, tenant_id) on table plimsoll.artifact to plimsoll_retain;
+grant select (removed_at, tenant_id) on table plimsoll.artifact to plimsoll_shred;
 grant update (about, removed_at) on table plimsoll.artifact to plimsoll_app;
 grant update (about, removed_at) on table plimsoll.artifact to plimsoll_retain;
+grant update (expires_at) on table plimsoll.artifact to plimsoll_shred;
 
 create table plimsoll.audit (
   tenant_id text not null,
@@ -103,9 +108,13 @@ alter table plimsoll.audit enable row level security;
 alter table plimsoll.audit force row level security;
 alter table plimsoll.audit owner to plimsoll_owner;
 create policy batch on plimsoll.audit for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
+create policy shred on plimsoll.audit for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.audit for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert on table plimsoll.audit to plimsoll_shred;
 grant insert on table plimsoll.audit to plimsoll_step;
 grant insert, select on table plimsoll.audit to plimsoll_app;
+grant select (environment, id, tenant_id) on table plimsoll.audit to plimsoll_shred;
+grant update (reason) on table plimsoll.audit to plimsoll_shred;
 
 create table plimsoll.confirmation (
   tenant_id text not null,
@@ -145,14 +154,19 @@ alter table plimsoll.confirmation force row level security;
 alter table plimsoll.confirmation owner to plimsoll_owner;
 CREATE INDEX confirmation_open ON plimsoll.confirmation USING btree (tenant_id, id) WHERE (status = 'pending'::text);
 CREATE INDEX confirmation_resource ON plimsoll.confirmation USING btree (tenant_id, resource) WHERE (status = 'pending'::text);
+CREATE INDEX confirmation_spent ON plimsoll.confirmation USING btree (consumed_at) WHERE (consumed_at IS NOT NULL);
 create policy batch on plimsoll.confirmation for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy retain on plimsoll.confirmation for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.confirmation for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
+create policy spent on plimsoll.confirmation for select to plimsoll_shred using ((consumed_at IS NOT NULL));
 create policy tenant on plimsoll.confirmation for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.confirmation to plimsoll_step;
 grant select on table plimsoll.confirmation to plimsoll_app;
 grant select (confirmers, decided_by, environment, execute_by, expires_at, id, params_hash, "position", resource_version, run_id, status, step, tenant_id, version) on table plimsoll.confirmation to plimsoll_step;
-grant select (environment, run_id, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
+grant select (consumed_at, decided_by, environment, id, "position", run_id, status, step, tenant_id, version) on table plimsoll.confirmation to plimsoll_shred;
+grant select (environment, "position", run_id, step, tenant_id) on table plimsoll.confirmation to plimsoll_retain;
 grant update (consumed_at, decided_at, decided_by, execute_by, status, version) on table plimsoll.confirmation to plimsoll_step;
+grant update (consumed_at, decided_at, decided_by, resource, resource_version, status, version) on table plimsoll.confirmation to plimsoll_shred;
 grant update (plan) on table plimsoll.confirmation to plimsoll_retain;
 
 create table plimsoll.consent (
@@ -188,9 +202,59 @@ create table plimsoll.credential (
   constraint credential_kind_check CHECK ((kind = ANY (ARRAY['service'::text, 'operator'::text])))
 );
 alter table plimsoll.credential owner to plimsoll_owner;
+CREATE INDEX credential_revoked ON plimsoll.credential USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
 CREATE UNIQUE INDEX credential_id ON plimsoll.credential USING btree (tenant_id, id);
 grant insert, select on table plimsoll.credential to plimsoll_app;
+grant select (environment, id, revoked_at, tenant_id) on table plimsoll.credential to plimsoll_shred;
 grant update (revoked_at) on table plimsoll.credential to plimsoll_app;
+grant update (revoked_at) on table plimsoll.credential to plimsoll_shred;
+
+create table plimsoll.deletion (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  subject_id text not null,
+  kind text not null,
+  target text not null,
+  memories text[] not null default '{}'::text[],
+  messages text[] not null default '{}'::text[],
+  sessions text[] not null default '{}'::text[],
+  actor_kind text not null,
+  actor text not null,
+  due_at timestamp with time zone not null default now(),
+  attempts integer not null default 0,
+  created_at timestamp with time zone not null default now(),
+  done_at timestamp with time zone,
+  constraint deletion_pkey PRIMARY KEY (tenant_id, id),
+  constraint deletion_kind_check CHECK ((kind = ANY (ARRAY['memory'::text, 'message'::text, 'conversation'::text, 'artifact'::text, 'subject'::text, 'purpose'::text])))
+) with (fillfactor=70);
+alter table plimsoll.deletion enable row level security;
+alter table plimsoll.deletion force row level security;
+alter table plimsoll.deletion owner to plimsoll_owner;
+CREATE INDEX deletion_due ON plimsoll.deletion USING btree (due_at) WHERE (done_at IS NULL);
+CREATE INDEX deletion_subject ON plimsoll.deletion USING btree (tenant_id, environment, subject_id, created_at);
+create policy due on plimsoll.deletion for select to plimsoll_retain using ((done_at IS NULL));
+create policy tenant on plimsoll.deletion for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.deletion to plimsoll_app;
+grant select (done_at, due_at, environment, id, tenant_id) on table plimsoll.deletion to plimsoll_retain;
+grant update (attempts, done_at, due_at, memories, messages, sessions) on table plimsoll.deletion to plimsoll_app;
+
+create table plimsoll.deletion_part (
+  tenant_id text not null,
+  deletion_id text not null,
+  derivative text not null,
+  environment text not null,
+  removed bigint not null default 0,
+  error text,
+  done_at timestamp with time zone,
+  constraint deletion_part_pkey PRIMARY KEY (tenant_id, deletion_id, derivative)
+) with (fillfactor=70);
+alter table plimsoll.deletion_part enable row level security;
+alter table plimsoll.deletion_part force row level security;
+alter table plimsoll.deletion_part owner to plimsoll_owner;
+create policy tenant on plimsoll.deletion_part for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.deletion_part to plimsoll_app;
+grant update (done_at, error, removed) on table plimsoll.deletion_part to plimsoll_app;
 
 create table plimsoll.delivery (
   tenant_id text not null,
@@ -220,11 +284,14 @@ create policy relay on plimsoll.delivery for all to plimsoll_relay using (((EXIS
    FROM plimsoll.endpoint e
   WHERE ((e.tenant_id = delivery.tenant_id) AND (e.environment = delivery.environment) AND (e.id = delivery.endpoint_id))))));
 create policy retain on plimsoll.delivery for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.delivery for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.delivery for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete on table plimsoll.delivery to plimsoll_retain;
+grant delete on table plimsoll.delivery to plimsoll_shred;
 grant delete, insert, select on table plimsoll.delivery to plimsoll_app;
 grant insert, select on table plimsoll.delivery to plimsoll_relay;
 grant select (due_at, endpoint_id, environment, run_id, tenant_id) on table plimsoll.delivery to plimsoll_retain;
+grant select (environment, run_id, tenant_id) on table plimsoll.delivery to plimsoll_shred;
 grant update (attempt, due_at, epoch, head, sent, worker_id) on table plimsoll.delivery to plimsoll_app;
 grant update (due_at, epoch, head, worker_id) on table plimsoll.delivery to plimsoll_relay;
 
@@ -270,10 +337,13 @@ alter table plimsoll.delta force row level security;
 alter table plimsoll.delta owner to plimsoll_owner;
 create policy batch on plimsoll.delta for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy retain on plimsoll.delta for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.delta for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.delta for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete on table plimsoll.delta to plimsoll_retain;
+grant delete on table plimsoll.delta to plimsoll_shred;
 grant delete, insert, select on table plimsoll.delta to plimsoll_app;
 grant select (environment, run_id, tenant_id) on table plimsoll.delta to plimsoll_retain;
+grant select (environment, run_id, tenant_id) on table plimsoll.delta to plimsoll_shred;
 
 create table plimsoll.effect (
   tenant_id text not null,
@@ -311,6 +381,7 @@ create table plimsoll.effect (
   created_at timestamp with time zone not null default now(),
   started_at timestamp with time zone,
   settled_at timestamp with time zone,
+  forgotten_at timestamp with time zone,
   constraint effect_pkey PRIMARY KEY (tenant_id, run_id, step, "position"),
   constraint effect_check CHECK ((((status)::text = 'settled'::text) = (outcome IS NOT NULL))),
   constraint effect_check1 CHECK ((((level)::text = 'read'::text) OR ((status)::text = 'intended'::text) OR ((approval)::text = 'refused'::text) OR (started_at IS NOT NULL) OR ((outcome)::text = 'error'::text)))
@@ -326,13 +397,16 @@ CREATE UNIQUE INDEX effect_key ON plimsoll.effect USING btree (tenant_id, idempo
 create policy batch on plimsoll.effect for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy compensated on plimsoll.effect for select to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/effect:'::text) || COALESCE(compensates, idempotency_key)) || '|'::text)) > 0));
 create policy retain on plimsoll.effect for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.effect for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.effect for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
 grant select (approval, arguments_hash, attempt, compensates, environment, idempotency_key, level, outcome, "position", run_id, session_id, status, step, tenant_id, tool, user_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
-grant select (environment, run_id, status, tenant_id) on table plimsoll.effect to plimsoll_retain;
+grant select (attempt, environment, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_shred;
+grant select (environment, forgotten_at, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_retain;
 grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
-grant update (arguments, result) on table plimsoll.effect to plimsoll_retain;
+grant update (arguments, forgotten_at, result) on table plimsoll.effect to plimsoll_retain;
+grant update (attempt, resource, resource_version, started_at, status) on table plimsoll.effect to plimsoll_shred;
 
 create table plimsoll.endpoint (
   tenant_id text not null,
@@ -359,11 +433,14 @@ alter table plimsoll.endpoint owner to plimsoll_owner;
 CREATE INDEX endpoint_enabled ON plimsoll.endpoint USING btree (tenant_id, environment) WHERE ((state)::text = 'enabled'::text);
 create policy relay on plimsoll.endpoint for all to plimsoll_relay using (((state)::text = 'enabled'::text)) with check (((state)::text = 'enabled'::text));
 create policy retain on plimsoll.endpoint for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.endpoint for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.endpoint for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete, insert, select on table plimsoll.endpoint to plimsoll_app;
 grant select (environment, failures, id, retry_at, seen_at, starts_at, state, tenant_id, types) on table plimsoll.endpoint to plimsoll_relay;
+grant select (environment, id, tenant_id) on table plimsoll.endpoint to plimsoll_shred;
 grant select (environment, seen_at, starts_at, state, tenant_id) on table plimsoll.endpoint to plimsoll_retain;
 grant update (failing_since, failures, previous_secret, previous_until, reason, retry_at, secret, state) on table plimsoll.endpoint to plimsoll_app;
+grant update (reason, state) on table plimsoll.endpoint to plimsoll_shred;
 grant update (seen_at) on table plimsoll.endpoint to plimsoll_relay;
 
 create table plimsoll.event (
@@ -412,10 +489,13 @@ CREATE INDEX idempotency_old ON plimsoll.idempotency USING btree (tenant_id, exp
 CREATE INDEX idempotency_open ON plimsoll.idempotency USING btree (tenant_id, run_id) WHERE (status IS NULL);
 create policy batch on plimsoll.idempotency for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || run_id) || '|'::text)) > 0));
 create policy retain on plimsoll.idempotency for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.idempotency for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.idempotency for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete on table plimsoll.idempotency to plimsoll_retain;
+grant delete on table plimsoll.idempotency to plimsoll_shred;
 grant delete, insert, select on table plimsoll.idempotency to plimsoll_app;
 grant select (caller, environment, expires_at, key, tenant_id) on table plimsoll.idempotency to plimsoll_retain;
+grant select (environment, key, tenant_id) on table plimsoll.idempotency to plimsoll_shred;
 grant select (environment, run_id, status, tenant_id) on table plimsoll.idempotency to plimsoll_step;
 grant update (created_at, response, run_id, status) on table plimsoll.idempotency to plimsoll_app;
 grant update (response, status) on table plimsoll.idempotency to plimsoll_step;
@@ -463,9 +543,11 @@ alter table plimsoll.legal_hold enable row level security;
 alter table plimsoll.legal_hold force row level security;
 alter table plimsoll.legal_hold owner to plimsoll_owner;
 create policy retain on plimsoll.legal_hold for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.legal_hold for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.legal_hold for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.legal_hold to plimsoll_app;
 grant select on table plimsoll.legal_hold to plimsoll_retain;
+grant select (released_at, tenant_id) on table plimsoll.legal_hold to plimsoll_shred;
 grant update (released_at) on table plimsoll.legal_hold to plimsoll_app;
 
 create table plimsoll.member (
@@ -729,7 +811,8 @@ create policy tenant on plimsoll.message for all to plimsoll_app using (((tenant
 grant delete on table plimsoll.message to plimsoll_retain;
 grant insert on table plimsoll.message to plimsoll_step;
 grant select on table plimsoll.message to plimsoll_app;
-grant select (environment, run_id, tenant_id) on table plimsoll.message to plimsoll_retain;
+grant select (environment, run_id, seq, step, tenant_id) on table plimsoll.message to plimsoll_retain;
+grant update (body, content_hash, tokens) on table plimsoll.message to plimsoll_retain;
 
 create table plimsoll.migration (
   version integer not null,
@@ -741,6 +824,17 @@ create table plimsoll.migration (
 );
 alter table plimsoll.migration owner to plimsoll_owner;
 grant select on table plimsoll.migration to plimsoll_app;
+
+create table plimsoll.restore_log (
+  name text not null,
+  segment text not null default ''::text,
+  written_at timestamp with time zone not null default now(),
+  constraint restore_log_pkey PRIMARY KEY (name),
+  constraint restore_log_name_check CHECK ((name = 'log'::text))
+);
+alter table plimsoll.restore_log owner to plimsoll_owner;
+grant select on table plimsoll.restore_log to plimsoll_app;
+grant update (segment, written_at) on table plimsoll.restore_log to plimsoll_app;
 
 create table plimsoll.retention (
   tenant_id text not null,
@@ -760,11 +854,14 @@ alter table plimsoll.retention owner to plimsoll_owner;
 CREATE INDEX retention_due ON plimsoll.retention USING btree (swept_at) WHERE (days IS NOT NULL);
 create policy due on plimsoll.retention for select to plimsoll_retain using ((days IS NOT NULL));
 create policy retain on plimsoll.retention for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.retention for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.retention for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.retention to plimsoll_app;
 grant select on table plimsoll.retention to plimsoll_retain;
+grant select (tenant_id) on table plimsoll.retention to plimsoll_shred;
 grant update (after_at, after_run, days, kept_at) on table plimsoll.retention to plimsoll_app;
 grant update (after_at, after_run, kept_at, swept_at) on table plimsoll.retention to plimsoll_retain;
+grant update (days) on table plimsoll.retention to plimsoll_shred;
 
 create table plimsoll.run (
   tenant_id plimsoll.name not null,
@@ -836,13 +933,16 @@ create policy claim on plimsoll.run for update to plimsoll_claim using (((((stat
   WHERE ((w.id = run.worker_id) AND (w.lease_until > now()))))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
 create policy claimable on plimsoll.run for select to plimsoll_claim using (((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
 create policy retain on plimsoll.run for all to plimsoll_retain using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.run for all to plimsoll_shred using (((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check (((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
 grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, parks_alone, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
 grant select (created_at, ended_at, environment, id, session_id, status, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
+grant select (ended_at, environment, epoch, id, status, tenant_id, version) on table plimsoll.run to plimsoll_shred;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, parks_alone, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
 grant update (attempts, cancel_cause, due_at, epoch, progress_at, started_at, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant update (cancel_cause, due_at, end_reason, ended_at, epoch, followed_until, phase, reserved_cost, reserved_tokens, status, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_shred;
 
 create table plimsoll.session (
   tenant_id text not null,
@@ -861,9 +961,12 @@ alter table plimsoll.session enable row level security;
 alter table plimsoll.session force row level security;
 alter table plimsoll.session owner to plimsoll_owner;
 create policy batch on plimsoll.session for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0));
+create policy shred on plimsoll.session for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.session for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.session to plimsoll_step;
 grant select on table plimsoll.session to plimsoll_app;
+grant select (closed_at, tenant_id) on table plimsoll.session to plimsoll_shred;
+grant update (closed_at) on table plimsoll.session to plimsoll_shred;
 grant update (closed_at, generation, version) on table plimsoll.session to plimsoll_step;
 
 create table plimsoll.signal (
@@ -884,11 +987,14 @@ alter table plimsoll.signal owner to plimsoll_owner;
 CREATE INDEX signal_old ON plimsoll.signal USING btree (tenant_id, environment, created_at);
 create policy batch on plimsoll.signal for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || ('signal:'::text || key)) || '|'::text)) > 0));
 create policy retain on plimsoll.signal for all to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy shred on plimsoll.signal for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.signal for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete on table plimsoll.signal to plimsoll_retain;
+grant delete on table plimsoll.signal to plimsoll_shred;
 grant insert, select, update on table plimsoll.signal to plimsoll_step;
 grant select on table plimsoll.signal to plimsoll_app;
 grant select (created_at, environment, key, tenant_id, told_at, waiters) on table plimsoll.signal to plimsoll_retain;
+grant select (environment, key, tenant_id) on table plimsoll.signal to plimsoll_shred;
 
 create table plimsoll.sink (
   name text not null,
@@ -911,6 +1017,31 @@ create table plimsoll.tenant (
 alter table plimsoll.tenant owner to plimsoll_owner;
 grant insert, select on table plimsoll.tenant to plimsoll_app;
 
+create table plimsoll.tenant_key (
+  tenant_id text not null,
+  epoch integer not null,
+  environment text not null,
+  kek text not null,
+  wrapped bytea not null,
+  created_at timestamp with time zone not null default now(),
+  destroyed_at timestamp with time zone,
+  constraint tenant_key_pkey PRIMARY KEY (tenant_id, epoch),
+  constraint tenant_key_check CHECK (((destroyed_at IS NULL) OR (wrapped = '\x'::bytea))),
+  constraint tenant_key_epoch_check CHECK ((epoch > 0))
+);
+alter table plimsoll.tenant_key enable row level security;
+alter table plimsoll.tenant_key force row level security;
+alter table plimsoll.tenant_key owner to plimsoll_owner;
+CREATE INDEX tenant_key_destroyed ON plimsoll.tenant_key USING btree (destroyed_at) WHERE (destroyed_at IS NOT NULL);
+create policy shred on plimsoll.tenant_key for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
+create policy tenant on plimsoll.tenant_key for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy wrapped on plimsoll.tenant_key for select to plimsoll_shred using ((epoch > 0));
+grant insert on table plimsoll.tenant_key to plimsoll_shred;
+grant insert, select on table plimsoll.tenant_key to plimsoll_app;
+grant select (created_at, destroyed_at, environment, epoch, kek, tenant_id) on table plimsoll.tenant_key to plimsoll_shred;
+grant update (destroyed_at, wrapped) on table plimsoll.tenant_key to plimsoll_shred;
+grant update (kek, wrapped) on table plimsoll.tenant_key to plimsoll_app;
+
 create table plimsoll.tombstone (
   tenant_id text not null,
   kind text not null,
@@ -922,8 +1053,13 @@ create table plimsoll.tombstone (
 alter table plimsoll.tombstone enable row level security;
 alter table plimsoll.tombstone force row level security;
 alter table plimsoll.tombstone owner to plimsoll_owner;
+CREATE INDEX tombstone_new ON plimsoll.tombstone USING btree (created_at);
+create policy gone on plimsoll.tombstone for select to plimsoll_shred using ((created_at IS NOT NULL));
+create policy shred on plimsoll.tombstone for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.tombstone to plimsoll_app;
+grant insert, select on table plimsoll.tombstone to plimsoll_shred;
+grant update (created_at) on table plimsoll.tombstone to plimsoll_app;
 
 create table plimsoll.tool_calls (
   tenant_id text not null,
@@ -1178,6 +1314,69 @@ end $function$;
 alter function plimsoll.decide(jsonb,text[]) owner to plimsoll_step;
 grant execute on function plimsoll.decide(jsonb,text[]) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.deletion_due(p_limit integer)
+ RETURNS TABLE(tenant text, environment text, id text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query select x.tenant_id, x.environment, x.id from plimsoll.deletion x
+  where x.done_at is null and x.due_at <= now() order by x.due_at limit p_limit;
+end $function$;
+alter function plimsoll.deletion_due(integer) owner to plimsoll_retain;
+grant execute on function plimsoll.deletion_due(integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.destroy_tenant(p_tenant text, p_environment text, p_audit text, p_actor_kind text, p_actor text, p_reason text)
+ RETURNS TABLE(outcome text, runs integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+begin
+  perform set_config('app.tenant', p_tenant, true);
+  runs := 0;
+  perform pg_advisory_xact_lock(hashtextextended('plimsoll.destroy/' || p_tenant, 0));
+  if exists (select from plimsoll.legal_hold h where h.tenant_id = p_tenant and h.released_at is null) then
+    outcome := 'held';
+  elsif exists (select from plimsoll.tenant_key k where k.tenant_id = p_tenant and k.destroyed_at is not null) then
+    outcome := 'destroyed_before';
+  else
+    outcome := 'destroyed';
+    -- a tenant that has sealed nothing yet must not get a key afterwards
+    insert into plimsoll.tenant_key (tenant_id, epoch, environment, kek, wrapped) values (p_tenant, 1, '_', '', '')
+    on conflict do nothing;
+    update plimsoll.tenant_key k set wrapped = '', destroyed_at = now() where k.tenant_id = p_tenant;
+    update plimsoll.run x set status = 'canceled', wait_reason = null, worker_id = null, cancel_cause = 'operator',
+      end_reason = 'operator_canceled', ended_at = now(), due_at = now(), followed_until = null, reserved_tokens = 0, reserved_cost = 0,
+      version = x.version + 1, epoch = x.epoch + 1
+    where x.tenant_id = p_tenant and x.status in ('queued', 'running', 'waiting_confirmation');
+    get diagnostics runs = row_count;
+    update plimsoll.confirmation c set status = 'superseded', version = c.version + 1
+    where c.tenant_id = p_tenant and c.status in ('pending', 'approved');
+    update plimsoll.confirmation c set resource = null, resource_version = null where c.tenant_id = p_tenant;
+    update plimsoll.effect e set resource = null, resource_version = null where e.tenant_id = p_tenant;
+    update plimsoll.audit a set reason = null where a.tenant_id = p_tenant;
+    -- files on disks and in buckets are what the sweeps take, and rules what they go by
+    update plimsoll.session s set closed_at = now() where s.tenant_id = p_tenant and s.closed_at is null;
+    update plimsoll.artifact a set expires_at = now() where a.tenant_id = p_tenant and a.removed_at is null;
+    update plimsoll.retention r set days = null where r.tenant_id = p_tenant;
+    delete from plimsoll.delta d where d.tenant_id = p_tenant;
+    delete from plimsoll.delivery d where d.tenant_id = p_tenant;
+    delete from plimsoll.idempotency i where i.tenant_id = p_tenant;
+    delete from plimsoll.signal s where s.tenant_id = p_tenant;
+    update plimsoll.endpoint e set state = 'disabled', reason = 'content_destroyed' where e.tenant_id = p_tenant;
+    insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (p_tenant, 'tenant', p_tenant, '_') on conflict do nothing;
+    insert into plimsoll.audit (tenant_id, id, environment, actor_kind, actor, action, target, outcome, reason)
+    values (p_tenant, p_audit, p_environment, p_actor_kind, p_actor, 'tenant.destroy', p_tenant, 'destroyed', p_reason);
+  end if;
+  perform set_config('app.tenant', '', true);
+  return next;
+end $function$;
+alter function plimsoll.destroy_tenant(text,text,text,text,text,text) owner to plimsoll_shred;
+grant execute on function plimsoll.destroy_tenant(text,text,text,text,text,text) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.driven(p_worker text)
  RETURNS TABLE(tenant text, environment text, run text, epoch bigint, canceled boolean, alone boolean)
  LANGUAGE plpgsql
@@ -1192,6 +1391,87 @@ begin
 end $function$;
 alter function plimsoll.driven(text) owner to plimsoll_claim;
 grant execute on function plimsoll.driven(text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_calls(p_tenant text, p_environment text, p_calls jsonb, p_blank bytea, p_blank_plan bytea)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.confirmation c set plan = p_blank_plan
+  from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
+  where c.tenant_id = p_tenant and c.run_id = f.run and c.step = f.step and c.position = f.position;
+  update plimsoll.effect e set arguments = p_blank, result = p_blank, forgotten_at = now()
+  from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
+  where e.tenant_id = p_tenant and e.run_id = f.run and e.step = f.step and e.position = f.position and e.status = 'settled'
+    and e.forgotten_at is null;
+  get diagnostics n = row_count;
+  return n;
+end $function$;
+alter function plimsoll.forget_calls(text,text,jsonb,bytea,bytea) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_calls(text,text,jsonb,bytea,bytea) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_messages(p_tenant text, p_environment text, p_messages jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.message m set body = decode(f.body, 'base64'), content_hash = f.hash, tokens = f.tokens
+  from jsonb_to_recordset(p_messages) as f (run text, seq int, body text, hash text, tokens int)
+  where m.tenant_id = p_tenant and m.run_id = f.run and m.seq = f.seq;
+  get diagnostics n = row_count;
+  return n;
+end $function$;
+alter function plimsoll.forget_messages(text,text,jsonb) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_messages(text,text,jsonb) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.forget_session(p_tenant text, p_environment text, p_session text, p_blank bytea, p_blank_plan bytea)
+ RETURNS TABLE(removed integer, active integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  r record;
+  n int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  removed := 0; active := 0;
+  for r in select x.id, x.ended_at from plimsoll.run x where x.tenant_id = p_tenant and x.environment = p_environment and x.session_id = p_session loop
+    if r.ended_at is null then
+      active := active + 1;
+      continue;
+    end if;
+    delete from plimsoll.message m where m.tenant_id = p_tenant and m.run_id = r.id;
+    get diagnostics n = row_count;
+    removed := removed + n;
+    delete from plimsoll.delta d where d.tenant_id = p_tenant and d.run_id = r.id;
+    update plimsoll.confirmation c set plan = p_blank_plan where c.tenant_id = p_tenant and c.run_id = r.id;
+    update plimsoll.effect e set arguments = p_blank, result = p_blank, forgotten_at = now()
+    where e.tenant_id = p_tenant and e.run_id = r.id and e.forgotten_at is null;
+    get diagnostics n = row_count;
+    removed := removed + n;
+    update plimsoll.artifact a set about = null, removed_at = now() where a.tenant_id = p_tenant and a.run_id = r.id and a.removed_at is null;
+    get diagnostics n = row_count;
+    removed := removed + n;
+  end loop;
+  return next;
+end $function$;
+alter function plimsoll.forget_session(text,text,text,bytea,bytea) owner to plimsoll_retain;
+grant execute on function plimsoll.forget_session(text,text,text,bytea,bytea) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.index_memory(p_tenant text, p_id text, p_version bigint, p_lexer text, p_terms bigint[], p_tfs real[], p_length real)
  RETURNS text
@@ -1223,6 +1503,19 @@ begin
 end $function$;
 alter function plimsoll.index_memory(text,text,bigint,text,bigint[],real[],real) owner to plimsoll_owner;
 grant execute on function plimsoll.index_memory(text,text,bigint,text,bigint[],real[],real) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.keys_under_others(p_keks text[], p_limit integer)
+ RETURNS TABLE(tenant text, kek text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query select distinct k.tenant_id, k.kek from plimsoll.tenant_key k
+  where k.destroyed_at is null and k.kek <> all (p_keks) order by 1 limit p_limit;
+end $function$;
+alter function plimsoll.keys_under_others(text[],integer) owner to plimsoll_shred;
+grant execute on function plimsoll.keys_under_others(text[],integer) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.load(p_tenant text, p_environment text, p_run text)
  RETURNS jsonb
@@ -1422,6 +1715,72 @@ begin
 end $function$;
 alter function plimsoll.reap(integer) owner to plimsoll_claim;
 grant execute on function plimsoll.reap(integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.restore(p jsonb)
+ RETURNS TABLE(kind text, changed integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+#variable_conflict use_column
+declare
+  e record;
+  c record;
+begin
+  for e in select * from jsonb_to_recordset(p) as x(kind text, tenant text, environment text, id text, target text, at_ms float8) loop
+    perform set_config('app.tenant', e.tenant, true);
+    kind := e.kind;
+    changed := 0;
+    if e.kind = 'tombstone' then
+      insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (e.tenant, e.target, e.id, e.environment) on conflict do nothing;
+      get diagnostics changed = row_count;
+    elsif e.kind = 'revoked' then
+      update plimsoll.credential r set revoked_at = to_timestamp(e.at_ms / 1000)
+      where r.tenant_id = e.tenant and r.id = e.id and r.revoked_at is null;
+      get diagnostics changed = row_count;
+    elsif e.kind = 'destroyed' then
+      select d.outcome into c from plimsoll.destroy_tenant(e.tenant, '_', 'aud_restored_' || e.tenant, 'system', 'restore', null) d;
+      changed := (c.outcome = 'destroyed')::int;
+    elsif e.kind = 'spent' then
+      update plimsoll.confirmation x set status = 'consumed', version = x.version + 1, consumed_at = to_timestamp(e.at_ms / 1000)
+      where x.tenant_id = e.tenant and x.environment = e.environment and x.id = e.id and x.status <> 'consumed'
+      returning x.run_id, x.step, x.position into c;
+      get diagnostics changed = row_count;
+      if changed > 0 then
+        update plimsoll.effect f set status = 'started', started_at = to_timestamp(e.at_ms / 1000), attempt = f.attempt + 1
+        where f.tenant_id = e.tenant and f.run_id = c.run_id and f.step = c.step and f.position = c.position and f.status = 'intended';
+        update plimsoll.run r set status = 'queued', wait_reason = null, worker_id = null, phase = 'tool_running', due_at = now(),
+          version = r.version + 1, epoch = r.epoch + 1
+        where r.tenant_id = e.tenant and r.id = c.run_id and r.status in ('queued', 'running', 'waiting_confirmation');
+      end if;
+    end if;
+    perform set_config('app.tenant', '', true);
+    return next;
+  end loop;
+end $function$;
+alter function plimsoll.restore(jsonb) owner to plimsoll_shred;
+grant execute on function plimsoll.restore(jsonb) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.restore_entries(p_since timestamp with time zone)
+ RETURNS TABLE(kind text, tenant text, environment text, id text, target text, at timestamp with time zone)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query
+  select 'tombstone', t.tenant_id, t.environment, t.id, t.kind, t.created_at from plimsoll.tombstone t
+  where t.created_at > p_since and t.kind <> 'tenant'
+  union all
+  select 'spent', c.tenant_id, c.environment, c.id, c.run_id, c.consumed_at from plimsoll.confirmation c where c.consumed_at > p_since
+  union all
+  select 'revoked', r.tenant_id, r.environment, r.id, '', r.revoked_at from plimsoll.credential r where r.revoked_at > p_since
+  union all
+  select 'destroyed', k.tenant_id, '_', k.tenant_id, '', max(k.destroyed_at) from plimsoll.tenant_key k
+  where k.destroyed_at > p_since group by k.tenant_id;
+end $function$;
+alter function plimsoll.restore_entries(timestamp with time zone) owner to plimsoll_shred;
+grant execute on function plimsoll.restore_entries(timestamp with time zone) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.retention_due(p_limit integer)
  RETURNS TABLE(tenant text, environment text, class text)

@@ -12,7 +12,7 @@ import type { Agent, RuntimeOptions } from '../index.ts'
 const MODULES = ['.js', '.mjs']
 const TYPED = ['.ts', '.mts']
 
-const LINES = ['authorize', 'credentials', 'developmentOrigins', 'objects', 'observe', 'sealer', 'sinks'] as const
+const LINES = ['authorize', 'credentials', 'developmentOrigins', 'keys', 'objects', 'observe', 'sinks'] as const
 
 export interface Definition {
   readonly agents: readonly Agent[]

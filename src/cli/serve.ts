@@ -1,6 +1,6 @@
 /** The life of a process that serves: its store, its words, and the signal that ends it. */
 import { join } from 'node:path'
-import { createRuntime, type Db, Fault, openStore, type Runtime } from '../index.ts'
+import { createRuntime, type Db, Fault, keyFileOf, openStore, restoreFolder, type Runtime } from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
 import { type ObjectStore, openObjects } from '../objects.ts'
 import type { Definition } from './definition.ts'
@@ -20,19 +20,34 @@ export function stopAsked(): Promise<void> {
   })
 }
 
-/** @throws Fault `schema_older` when the store lacks a migration */
+/** @throws Fault `schema_older` when the store lacks a migration · `sealing_key_missing`, `sealing_key_unfit` */
 export async function openRuntime(
   { db: place, data }: { readonly db: string | undefined; readonly data: string },
   { agents, runtime: told }: Definition,
 ): Promise<{ readonly db: Db; readonly runtime: Runtime }> {
   const db = await openStore(place ?? join(data, 'store'))
-  const objects = objectsOf(data, process.env)
-  const runtime = createRuntime({ objects, ...told, db, agents, folders: join(data, 'folders') })
-  const why = await runtime.ready()
-  if (why === null) return { db, runtime }
-  await db.close()
-  throw new Fault('schema_older')
+  try {
+    const why = await createRuntime({ db, agents: [] }).ready()
+    if (why !== null) throw new Fault('schema_older')
+    const keys = told.keys ?? (await keyFileOf(db, keyFileIn(data)))
+    const objects = objectsOf(data, process.env)
+    const restoreLog = restoreFolder(restoreFolderIn(data))
+    const folders = join(data, 'folders')
+    const refusePlain = process.env['PLIMSOLL_PLAIN_CONTENT'] === 'refuse'
+    const runtime = createRuntime({ objects, ...told, keys, refusePlain, restoreLog, db, agents, folders })
+    await runtime.restore()
+    return { db, runtime }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
 }
+
+/** Beside the store and not in it: a dump of the database holds no key that opens it. */
+export const keyFileIn = (data: string): string => process.env['PLIMSOLL_KEY_FILE'] || join(data, 'key.json')
+
+/** Shared by all machines of one database; kept longer than any backup. */
+export const restoreFolderIn = (data: string): string => process.env['PLIMSOLL_RESTORE_LOG'] || join(data, 'restore')
 
 /** A folder beside the store, or what PLIMSOLL_OBJECTS names: another folder, or a bucket with the usual AWS_ variables. */
 function objectsOf(data: string, env: NodeJS.ProcessEnv): ObjectStore {

@@ -21,7 +21,7 @@ const ROLE = `select current_setting('server_version') as version, current_user 
 // credential is looked up before the tenant is known: it belongs to the closed list of system tables
 const UNWALLED = `select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where n.nspname = 'plimsoll' and c.relkind in ('r', 'p') and not (c.relrowsecurity and c.relforcerowsecurity)
-    and c.relname not in ('tenant', 'worker', 'credential', 'migration', 'sink') order by 1`
+    and c.relname not in ('tenant', 'worker', 'credential', 'migration', 'sink', 'restore_log') order by 1`
 
 /** @throws Fault `store_unavailable`, `schema_newer` */
 export const inspectStore = (url: string): Promise<StoreReport> =>

@@ -1,6 +1,6 @@
 /** Confirmations: read under the tenant, decided in one statement that only one caller can win. */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { ConfirmationId, Id, RunId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
@@ -36,10 +36,10 @@ export interface ConfirmationStore {
   ): Promise<ConfirmationView[]>
 }
 
-export function confirmationStore(db: Db, sealer: Sealer): ConfirmationStore {
+export function confirmationStore(db: Db, keys: ContentKeys): ConfirmationStore {
   const view = (scope: Scope, row: ConfirmationRow): ConfirmationView => {
     const { plan, ...rest } = row
-    const shown = JSON.parse(Buffer.from(sealer.open(scope.tenant, plan)).toString()) as {
+    const shown = JSON.parse(Buffer.from(keys.open(scope.tenant, plan)).toString()) as {
       canonical: string
       summary: string
       before: Json
@@ -48,7 +48,15 @@ export function confirmationStore(db: Db, sealer: Sealer): ConfirmationStore {
       compensates?: ConfirmationView['compensates']
     }
     const { canonical: params, compensates = null, ...card } = shown
-    const known = { params, compensates, ...card }
+    const unveil = (text: string | null): string | null => (text === null ? null : keys.unveil(scope.tenant, text))
+    const known = {
+      params,
+      compensates,
+      ...card,
+      paramsHash: keys.unveil(scope.tenant, row.paramsHash),
+      resource: unveil(row.resource),
+      resourceVersion: unveil(row.resourceVersion),
+    }
     return { ...(rest as unknown as Omit<ConfirmationView, keyof typeof known>), ...known }
   }
   return {
@@ -62,14 +70,14 @@ export function confirmationStore(db: Db, sealer: Sealer): ConfirmationStore {
         run: d.run,
         confirmation: d.confirmation,
         version: d.version,
-        params_hash: d.paramsHash,
+        params_hash: keys.veil(scope.tenant, d.paramsHash),
         actor: actor.user,
         actor_kind: actor.kind,
         approve: d.approve,
         execute_ms: d.executeMs,
         audit: d.audit,
-        reason: d.reason,
-        event: Buffer.from(sealer.seal(scope.tenant, body)).toString('base64'),
+        reason: d.reason === null ? null : keys.veil(scope.tenant, d.reason),
+        event: Buffer.from(keys.seal(scope.tenant, body)).toString('base64'),
       }
       const [done] = await db.call(decide, {
         decisions: JSON.stringify([row]),

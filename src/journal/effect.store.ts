@@ -1,7 +1,7 @@
 /** The journal of effects: COMMIT S, and what recovery and the approval card ask of it. */
 import { batch } from '../db/batch.ts'
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { AnsweredEffect, JsonObject, ToolOutcome } from '../tool/contract.ts'
 import type { Candidate } from '../tool/compensates.ts'
@@ -45,17 +45,22 @@ export interface EffectStore {
   ofRun(scope: Scope, run: string): ReturnType<typeof readRun>
 }
 
-const readUnknown = (db: Db, scope: Scope, limit: number) =>
-  db.read(scope, unknownEffects, { tenant: scope.tenant, limit })
-const readRun = (db: Db, scope: Scope, run: string) => db.read(scope, effectsOfRun, { tenant: scope.tenant, run })
+/** The hash as the API tells it. */
+const shown = <R extends { readonly argumentsHash: string }>(keys: ContentKeys, { tenant }: Scope, rows: readonly R[]) =>
+  rows.map((row) => ({ ...row, argumentsHash: keys.unveil(tenant, row.argumentsHash) }))
 
-export function effectStore(db: Db, sealer: Sealer): EffectStore {
+const readUnknown = async (db: Db, keys: ContentKeys, scope: Scope, limit: number) =>
+  shown(keys, scope, await db.read(scope, unknownEffects, { tenant: scope.tenant, limit }))
+const readRun = async (db: Db, keys: ContentKeys, scope: Scope, run: string) =>
+  shown(keys, scope, await db.read(scope, effectsOfRun, { tenant: scope.tenant, run }))
+
+export function effectStore(db: Db, content: ContentKeys): EffectStore {
   type Queued = { readonly lease: Lease; readonly wanted: Start }
   const senders = new Map<string, (item: Queued) => Promise<Started>>()
   const sender = (worker: string) =>
     batch<Queued, Started>(async (items) => {
       const rows = await db.call(start, {
-        starts: JSON.stringify(items.map((i) => encode(i.lease, i.wanted, sealer))),
+        starts: JSON.stringify(items.map((i) => encode(i.lease, i.wanted, content))),
         keys: items.map((i) => `${i.lease.tenant}/${i.lease.environment}/${i.lease.run}`),
         worker,
       })
@@ -76,7 +81,7 @@ export function effectStore(db: Db, sealer: Sealer): EffectStore {
       const [row] = await db.read(scope, repeats, {
         tenant: scope.tenant,
         session,
-        argumentsHash: call.argumentsHash,
+        argumentsHash: content.veil(scope.tenant, call.argumentsHash),
         key: call.key,
       })
       return row?.key ?? null
@@ -84,17 +89,17 @@ export function effectStore(db: Db, sealer: Sealer): EffectStore {
     async candidates(scope, of) {
       const rows = await db.read(scope, candidates, { tenant: scope.tenant, ...of, limit: MOST_CANDIDATES })
       return rows.flatMap(({ status, outcome, isAnswered, ...row }): Candidate[] => {
-        const effect = opened(sealer, scope, row)
+        const effect = opened(content, scope, row)
         const state = status !== 'settled' ? 'open' : outcome === 'ok' ? 'done' : 'failed'
         return effect ? [{ key: row.key, state, isAnswered, effect }] : []
       })
     },
     async answered(scope, key) {
       const [row] = await db.read(scope, answered, { tenant: scope.tenant, key })
-      return row ? opened(sealer, scope, row) : null
+      return row ? opened(content, scope, row) : null
     },
-    unknown: (scope, limit) => readUnknown(db, scope, limit),
-    ofRun: (scope, run) => readRun(db, scope, run),
+    unknown: (scope, limit) => readUnknown(db, content, scope, limit),
+    ofRun: (scope, run) => readRun(db, content, scope, run),
   }
 }
 
@@ -102,7 +107,7 @@ export function effectStore(db: Db, sealer: Sealer): EffectStore {
 const MOST_CANDIDATES = 200
 
 /** Null when retention has taken what was sent. */
-function opened(sealer: Sealer, { tenant }: Scope, row: AnsweredRow): AnsweredEffect | null {
+function opened(sealer: ContentKeys, { tenant }: Scope, row: AnsweredRow): AnsweredEffect | null {
   const open = (sealed: Uint8Array): unknown => JSON.parse(Buffer.from(sealer.open(tenant, sealed)).toString())
   const { canonical } = open(row.arguments) as { readonly canonical?: string }
   if (canonical === undefined) return null
@@ -111,7 +116,7 @@ function opened(sealer: Sealer, { tenant }: Scope, row: AnsweredRow): AnsweredEf
   return { key: row.key, tool: row.tool, version: row.version, input, result: outcome?.ok ? outcome.result : null }
 }
 
-function encode(lease: Lease, wanted: Start, sealer: Sealer) {
+function encode(lease: Lease, wanted: Start, { seal, veil }: ContentKeys) {
   const { step, position, tool, compensates } = wanted
   const told = { step, position, tool, ...(compensates !== null && { compensates }) }
   return {
@@ -122,10 +127,10 @@ function encode(lease: Lease, wanted: Start, sealer: Sealer) {
     version: wanted.version,
     step: wanted.step,
     position: wanted.position,
-    arguments_hash: wanted.argumentsHash,
+    arguments_hash: veil(lease.tenant, wanted.argumentsHash),
     confirmation: wanted.confirmation,
-    resource_version: wanted.resourceVersion,
+    resource_version: wanted.resourceVersion === null ? null : veil(lease.tenant, wanted.resourceVersion),
     again: wanted.again,
-    event: Buffer.from(sealer.seal(lease.tenant, Buffer.from(JSON.stringify(told)))).toString('base64'),
+    event: Buffer.from(seal(lease.tenant, Buffer.from(JSON.stringify(told)))).toString('base64'),
   }
 }

@@ -1,6 +1,6 @@
 /** Endpoints as rows: URL and secrets sealed, each change with its audit row in the same statement. */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { EventType } from '../kernel/events.ts'
 import type { Id } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
@@ -76,9 +76,9 @@ interface NewTarget {
   readonly secret: string
 }
 
-export function endpointStore(db: Db, sealer: Sealer): EndpointStore {
-  const seal = (tenant: string, text: string): Uint8Array => sealer.seal(tenant, Buffer.from(text))
-  const open = (tenant: string, sealed: Uint8Array): string => Buffer.from(sealer.open(tenant, sealed)).toString()
+export function endpointStore(db: Db, keys: ContentKeys): EndpointStore {
+  const seal = (tenant: string, text: string): Uint8Array => keys.seal(tenant, Buffer.from(text))
+  const open = (tenant: string, sealed: Uint8Array): string => Buffer.from(keys.open(tenant, sealed)).toString()
   const keyOf = ({ tenant, environment }: Scope) => ({ tenant, environment })
   return {
     async add(scope, { id, url, secret, types }, by) {
@@ -94,6 +94,7 @@ export function endpointStore(db: Db, sealer: Sealer): EndpointStore {
         url: open(scope.tenant, row.url),
         types: row.types as readonly EventType[] | null,
         state: row.state as Endpoint['state'],
+        reason: row.reason === null ? null : keys.unveil(scope.tenant, row.reason),
       }))
     },
     async target(scope, id) {
@@ -107,8 +108,10 @@ export function endpointStore(db: Db, sealer: Sealer): EndpointStore {
       const [row] = await db.write(scope, rotateSecret, { ...keyOf(scope), id, secret: sealed, ...by })
       return row?.until ?? null
     },
-    setState: async (scope, id, state, reason, by) =>
-      (await db.write(scope, setState, { ...keyOf(scope), id, state, reason, ...by })).length > 0,
+    async setState(scope, id, state, reason, by) {
+      const params = { ...keyOf(scope), id, state, reason: reason === null ? null : keys.veil(scope.tenant, reason), ...by }
+      return (await db.write(scope, setState, params)).length > 0
+    },
     remove: async (scope, id, by) => (await db.write(scope, deleteEndpoint, { ...keyOf(scope), id, ...by })).length > 0,
     async attempts(scope, endpoint, limit) {
       const rows = await db.read(scope, attempts, { tenant: scope.tenant, endpoint, limit })
@@ -117,7 +120,7 @@ export function endpointStore(db: Db, sealer: Sealer): EndpointStore {
     async replay(scope, id, from, by) {
       const place =
         'run' in from ? { run: from.run, seq: from.seq, since: null } : { run: null, seq: 1, since: from.since }
-      const [row] = await db.write(scope, replay, { ...keyOf(scope), id, ...place, ...by })
+      const [row] = await db.write(scope, replay, { ...keyOf(scope), id, ...place, ...by, reason: keys.veil(scope.tenant, by.reason) })
       return row?.runs ?? 0
     },
   }

@@ -126,10 +126,17 @@ export function startSweeping(
   }
 }
 
+/** A tenant that was destroyed has nothing left to sweep, and must not hold up the others. */
+function passedBy(error: unknown): null {
+  if (Fault.is(error) && error.code === 'content_destroyed') return null
+  throw error
+}
+
 async function sweepDue(retention: RetentionStore, ids: Ids, signal: AbortSignal): Promise<void> {
   for (const { class: name, ...scope } of await retention.due(MOST_DUE)) {
     if (signal.aborted) return
-    const one = await sweepClass(retention, scope, name, false)
+    const one = await sweepClass(retention, scope, name, false).catch(passedBy)
+    if (one === null) continue
     const by = { kind: 'system', actor: 'sweep', audit: ids.next('aud') } as const
     if (one.changed > 0) await retention.note(scope, { class: name, outcome: outcomeOf(one), ...by })
   }

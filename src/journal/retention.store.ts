@@ -1,6 +1,6 @@
 /** Rules, holds and sweeps as statements. A sweep is one short transaction of some runs. */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { BLANK, BLANK_PLAN, type RetentionClass, type Swept } from './retention.ts'
 import { addHold, due, type HoldsRow, holds, noteSweep, releaseHold, rules, setRule, sweep } from './retention.sql.ts'
@@ -63,25 +63,26 @@ export interface RetentionStore {
 
 const NOTHING: Swept & Place = { runs: 0, kept: 0, changed: 0, done: true, afterAt: null, afterRun: null }
 
-export function retentionStore(db: Db, sealer: Sealer): RetentionStore {
+export function retentionStore(db: Db, keys: ContentKeys): RetentionStore {
   const keyOf = ({ tenant, environment }: Walls) => ({ tenant, environment })
+  const said = (scope: Walls, by: Because) => ({ ...by, reason: keys.veil(scope.tenant, by.reason) })
   return {
     async rules(scope) {
       const rows = await db.read(scope, rules, { tenant: scope.tenant })
       return rows.map((row) => ({ ...row, class: row.class as RetentionClass }))
     },
     async setRule(scope, rule, by) {
-      await db.write(scope, setRule, { ...keyOf(scope), ...rule, ...by })
+      await db.write(scope, setRule, { ...keyOf(scope), ...rule, ...said(scope, by) })
     },
     holds: (scope) => db.read(scope, holds, { tenant: scope.tenant }),
     async addHold(scope, hold, by) {
-      await db.write(scope, addHold, { ...keyOf(scope), ...hold, ...by })
+      await db.write(scope, addHold, { ...keyOf(scope), ...hold, ...said(scope, by) })
     },
     releaseHold: async (scope, id, by) =>
-      (await db.write(scope, releaseHold, { ...keyOf(scope), id, ...by })).length > 0,
+      (await db.write(scope, releaseHold, { ...keyOf(scope), id, ...said(scope, by) })).length > 0,
     async sweep(scope, want) {
-      const blank = sealer.seal(scope.tenant, Buffer.from(BLANK))
-      const blankPlan = sealer.seal(scope.tenant, Buffer.from(BLANK_PLAN))
+      const blank = keys.seal(scope.tenant, Buffer.from(BLANK))
+      const blankPlan = keys.seal(scope.tenant, Buffer.from(BLANK_PLAN))
       const [swept] = await db.call(sweep, { ...keyOf(scope), ...want, blank, blankPlan })
       return swept ?? NOTHING
     },

@@ -90,6 +90,7 @@ export const FAULTS = {
   not_found: row('not_found', 'replan', 'user', 404, EXIT.notFound, 'There is no such resource for this actor.', 'Check the id.'),
   // ── state ────────────────────────────────────────────────────────────────────────────────────────────────────────
   conflict: row('conflict', 'replan', 'user', 409, EXIT.conflict, 'The resource changed meanwhile.', 'Read it again and decide anew.'),
+  legal_hold: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'A legal hold keeps what this would delete.', 'Ask the operator; it can be deleted when the hold is released.'),
   refused_transition: row('conflict', 'stop', 'user', 409, EXIT.conflict, 'The state of the run does not allow this.', 'Read the run and use a transition that its status allows.'),
   precondition_failed: row('conflict', 'stop', 'user', 412, EXIT.conflict, 'The version in `If-Match` is not the current one.', 'Read the resource and send its current ETag.'),
   precondition_required: row('invalid_request', 'stop', 'user', 428, EXIT.usage, 'This request needs `If-Match`.', 'Send the ETag that you have seen.'),
@@ -153,6 +154,10 @@ export const FAULTS = {
   schema_newer: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is newer than this program.', 'Start the newer version of the program.'),
   schema_changed: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'A migration is not the one that this database was made with.', 'Start the program that made it; a store of the time before the first release can only be removed and made anew.'),
   schema_older: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is older than this program.', 'Run `plimsoll migrate` first.'),
+  content_destroyed: row('not_found', 'stop', 'user', 410, EXIT.notFound, 'The content of this tenant was destroyed.', 'Nothing: it cannot come back.'),
+  sealing_key_missing: row('unavailable', 'stop', 'operator', 503, EXIT.unavailable, 'The key that wraps the keys of tenants is not there.', 'Put the key file back, or name it by PLIMSOLL_KEY_FILE; what was sealed under another one cannot be read without it.'),
+  sealing_key_unfit: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The key that wraps the keys of tenants is not the one of this database.', 'Give all processes of one database the same key file by PLIMSOLL_KEY_FILE, readable by its owner alone.'),
+  tenant_held: row('conflict', 'stop', 'operator', 409, EXIT.conflict, 'A legal hold forbids to destroy the tenant.', 'Release the hold first.'),
   content_damaged: row('corrupt_output', 'stop', 'operator', 500, EXIT.failure, 'Stored content does not match its hash.', 'Restore it from a backup; the run is not continued on it.'),
   mcp_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The server of tools cannot be reached.', 'Check its address; or its command, whose files have whole paths unless `cwd` is given, and what it writes to its error output.'),
   server_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'No server answers.', 'Start one with `plimsoll start`, or set PLIMSOLL_URL.'),

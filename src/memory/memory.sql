@@ -205,3 +205,32 @@ with used as (
 update plimsoll.memory m set use_count = m.use_count + 1, last_used_at = now(), status = case m.status when 'cold' then 'active' else m.status end
 from used u where u.reason = 'placed' and m.tenant_id = :tenant::text and m.id = u.memory_id and m.deleted_at is null
 returning m.id;
+
+-- name: memoryFacts
+-- what an operator may see of a subject without a reason: everything but the values. Newest first.
+select m.id, m.subject_id as subject, m.scope, m.scope_id as "scopeId", m.layer, m.kind, m.key, m.version, m.status, m.integrity,
+  m.confidence, m.sensitivity, m.purpose, m.consent_basis as "consentBasis", m.confirmed_by as "confirmedBy", m.authority,
+  m.user_id as "writer", m.use_count as "useCount", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!",
+  (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom!", (extract(epoch from m.expires_at) * 1000)::int8 as "expiresAt?",
+  (extract(epoch from m.last_used_at) * 1000)::int8 as "lastUsedAt?", coalesce(m.expires_at <= now(), false) as "expired!"
+from plimsoll.memory m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.deleted_at is null
+  and (:id::text = '' or m.id = :id::text) and (:subject::text = '' or m.subject_id = :subject::text)
+  and (:after::text = '' or m.id < :after::text)
+order by m.id desc limit :limit::int;
+
+-- name: revealMemory
+-- One value, with the reason in the audit: neither without the other.
+with seen as (
+  select m.id, m.value, m.status from plimsoll.memory m
+  where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id = :id::text and m.deleted_at is null
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
+  select :tenant::text, :environment::text, :audit::text, 'operator', :actor::text, 'memory.reveal', seen.id, 'revealed', :reason::text from seen
+  returning id
+)
+select seen.value as "value!" from seen, audited;
+
+-- name: noteAccess
+insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+values (:tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, :action::text, :target::text, 'done');

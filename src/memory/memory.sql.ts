@@ -432,3 +432,98 @@ from used u where u.reason = 'placed' and m.tenant_id = $1::text and m.id = u.me
 returning m.id`,
   params: ['tenant', 'run', 'environment', 'uses'],
 }
+
+export interface MemoryFactsParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly id: string
+  readonly subject: string
+  readonly after: string
+  readonly limit: number
+}
+export interface MemoryFactsRow {
+  readonly id: string
+  readonly subject: string
+  readonly scope: string
+  readonly scopeId: string
+  readonly layer: string
+  readonly kind: string
+  readonly key: string
+  readonly version: number
+  readonly status: string
+  readonly integrity: string
+  readonly confidence: number
+  readonly sensitivity: string
+  readonly purpose: string
+  readonly consentBasis: string
+  readonly confirmedBy: string | null
+  readonly authority: string | null
+  readonly writer: string
+  readonly useCount: number
+  readonly recordedAt: number
+  readonly validFrom: number
+  readonly expiresAt: number | null
+  readonly lastUsedAt: number | null
+  readonly expired: boolean
+}
+/**
+ * what an operator may see of a subject without a reason: everything but the values. Newest first.
+ */
+export const memoryFacts: Statement<MemoryFactsParams, MemoryFactsRow> = {
+  name: 'memory_memoryFacts_7a25bfda',
+  text: `select m.id, m.subject_id as subject, m.scope, m.scope_id as "scopeId", m.layer, m.kind, m.key, m.version, m.status, m.integrity,
+  m.confidence, m.sensitivity, m.purpose, m.consent_basis as "consentBasis", m.confirmed_by as "confirmedBy", m.authority,
+  m.user_id as "writer", m.use_count as "useCount", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt",
+  (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from m.expires_at) * 1000)::int8 as "expiresAt",
+  (extract(epoch from m.last_used_at) * 1000)::int8 as "lastUsedAt", coalesce(m.expires_at <= now(), false) as "expired"
+from plimsoll.memory m
+where m.tenant_id = $1::text and m.environment = $2::text and m.deleted_at is null
+  and ($3::text = '' or m.id = $3::text) and ($4::text = '' or m.subject_id = $4::text)
+  and ($5::text = '' or m.id < $5::text)
+order by m.id desc limit $6::int`,
+  params: ['tenant', 'environment', 'id', 'subject', 'after', 'limit'],
+}
+
+export interface RevealMemoryParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly id: string
+  readonly audit: string
+  readonly actor: string
+  readonly reason: string
+}
+export interface RevealMemoryRow {
+  readonly value: Uint8Array
+}
+/**
+ * One value, with the reason in the audit: neither without the other.
+ */
+export const revealMemory: Statement<RevealMemoryParams, RevealMemoryRow> = {
+  name: 'memory_revealMemory_c975f8b0',
+  text: `with seen as (
+  select m.id, m.value, m.status from plimsoll.memory m
+  where m.tenant_id = $1::text and m.environment = $2::text and m.id = $3::text and m.deleted_at is null
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
+  select $1::text, $2::text, $4::text, 'operator', $5::text, 'memory.reveal', seen.id, 'revealed', $6::text from seen
+  returning id
+)
+select seen.value as "value" from seen, audited`,
+  params: ['tenant', 'environment', 'id', 'audit', 'actor', 'reason'],
+}
+
+export interface NoteAccessParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly audit: string
+  readonly actorKind: string
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+}
+export const noteAccess: Statement<NoteAccessParams, never> = {
+  name: 'memory_noteAccess_e4b6e760',
+  text: `insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, 'done')`,
+  params: ['tenant', 'environment', 'audit', 'actorKind', 'actor', 'action', 'target'],
+}

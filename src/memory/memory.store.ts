@@ -1,6 +1,6 @@
 /** Memories in the store: written in one statement with version, sources and audit; read under the tenant. */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys, Keys } from '../db/seal.ts'
 import { canonicalText } from '../kernel/canonical.ts'
 import type { Id } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
@@ -21,17 +21,17 @@ import {
   currentOf,
   insertMemory,
   memories,
+  memoryFacts,
   type MemoriesRow,
+  noteAccess,
   recordUses,
+  revealMemory,
   sourcesOf,
   usesOf,
   usesOfRun,
   versionsOf,
   whyNot,
 } from './memory.sql.ts'
-
-/** A hash of content that cannot be guessed without the tenant's key, and dies with it (G7). */
-export type KeyedHash = (tenant: string, purpose: string, text: string) => string
 
 /** Who writes, and the word that allows it where somebody was asked. */
 export interface Writing {
@@ -102,6 +102,22 @@ export interface Use {
   readonly reason: string
 }
 
+export type MemoryFacts = Omit<MemoryView, 'value' | 'importance'>
+
+export interface Because {
+  readonly audit: Id<'aud'>
+  readonly actor: string
+  readonly reason: string
+}
+
+export interface Access {
+  readonly audit: Id<'aud'>
+  readonly actorKind: ActorKind
+  readonly actor: string
+  readonly action: 'memory.export'
+  readonly target: string
+}
+
 export interface MemoryStore {
   /** The memory of a key at a place, expired or not; null when there is none. */
   current(scope: Scope, of: Pick<Entry, 'place' | 'subject' | 'key' | 'slot'>): Promise<Current | null>
@@ -117,6 +133,15 @@ export interface MemoryStore {
   whyNot(scope: Scope, entry: Entry, writer: string): Promise<NotWritten>
   list(scope: Scope, viewer: Viewer, listing: Listing): Promise<readonly MemoryView[]>
   get(scope: Scope, viewer: Viewer, id: MemoryId): Promise<MemoryView | null>
+  /** Everything but the values; an empty `subject` is every subject. */
+  facts(
+    scope: Scope,
+    filter: { readonly subject: string; readonly after: string; readonly limit: number; readonly id?: string },
+  ): Promise<readonly MemoryFacts[]>
+  /** Null when there is none. The reason stands in the audit. */
+  reveal(scope: Scope, id: MemoryId, by: Because): Promise<{ readonly value: Json } | null>
+  /** An access that stands in the audit. */
+  note(scope: Scope, access: Access): Promise<void>
   versions(scope: Scope, id: MemoryId): Promise<readonly MemoryVersion[]>
   sources(scope: Scope, id: MemoryId): Promise<readonly SourceView[]>
   /** The runs that were given it, or not, newest first. */
@@ -130,21 +155,25 @@ export interface MemoryStore {
   recordUses(scope: Scope, run: string, uses: readonly Use[]): Promise<void>
 }
 
+/** Cannot be guessed without the tenant's key, and dies with it (G7). */
+const keyedHex = (keys: Keys, tenant: string, purpose: string, text: string): string =>
+  Buffer.from(keys.hash(tenant, purpose, text)).toString('hex')
+
 /** What tombstones name: the value at its place, whatever memory held it. */
 export const valueMark = (
-  hash: KeyedHash,
+  keys: Keys,
   tenant: string,
   of: Pick<Entry, 'place' | 'subject' | 'key' | 'value'>,
 ): string =>
-  hash(tenant, 'memory_value', JSON.stringify([placeText(of.place), of.subject, of.key, canonicalText(of.value)]))
+  keyedHex(keys, tenant, 'memory_value', JSON.stringify([placeText(of.place), of.subject, of.key, canonicalText(of.value)]))
 
-export const valueHash = (hash: KeyedHash, tenant: string, value: Json): string =>
-  hash(tenant, 'value', canonicalText(value))
+export const valueHash = (keys: Keys, tenant: string, value: Json): string =>
+  keyedHex(keys, tenant, 'value', canonicalText(value))
 
-export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStore {
+export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
   const seal = (tenant: string, text: string): string =>
-    Buffer.from(sealer.seal(tenant, Buffer.from(text))).toString('base64')
-  const open = (tenant: string, sealed: Uint8Array): string => Buffer.from(sealer.open(tenant, sealed)).toString()
+    Buffer.from(keys.seal(tenant, Buffer.from(text))).toString('base64')
+  const open = (tenant: string, sealed: Uint8Array): string => Buffer.from(keys.open(tenant, sealed)).toString()
   const walls = ({ tenant, environment }: Scope) => ({ tenant, environment })
 
   const rowOf = ({ tenant }: Scope, entry: Entry, by: Writing) => ({
@@ -158,7 +187,7 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
     key: entry.key,
     slot: entry.slot,
     value: seal(tenant, JSON.stringify(entry.value)),
-    value_hash: valueHash(hash, tenant, entry.value),
+    value_hash: valueHash(keys, tenant, entry.value),
     integrity: entry.integrity,
     confidentiality: entry.confidentiality,
     confidence: entry.confidence,
@@ -173,7 +202,7 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
     valid_from: entry.validFrom,
     expires_at: entry.expiresAt,
     said_at: entry.saidAt,
-    forgotten: valueMark(hash, tenant, entry),
+    forgotten: valueMark(keys, tenant, entry),
     candidate: by.asked?.id ?? null,
     candidate_version: by.asked?.version ?? null,
     audit: by.audit,
@@ -238,13 +267,33 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
     async whyNot(scope, entry, writer) {
       const { subject, key, slot, purpose, saidAt } = entry
       const at = { place: placeText(entry.place), subject, key, slot, purpose, saidAt, writer }
-      const forgotten = valueMark(hash, scope.tenant, entry)
+      const forgotten = valueMark(keys, scope.tenant, entry)
       const sources = entry.sources.map((s) => `${s.kind} ${s.ref}`)
       const [row] = await db.read(scope, whyNot, { ...walls(scope), ...at, forgotten, sources })
       return (row?.reason ?? 'exists') as NotWritten
     },
     list: (scope, viewer, listing) => listed(scope, viewer, '', listing),
     get: async (scope, viewer, id) => (await listed(scope, viewer, id, { after: '', limit: 1 }))[0] ?? null,
+    async facts(scope, filter) {
+      const rows = await db.read(scope, memoryFacts, { ...walls(scope), id: '', ...filter })
+      return rows.map(({ scope: of, scopeId, expired, status, ...rest }) => ({
+        ...(rest as unknown as Omit<MemoryFacts, 'place' | 'status'>),
+        place: { scope: of, id: scopeId } as Place,
+        status: expired ? 'expired' : (status as MemoryView['status']),
+      }))
+    },
+    async reveal(scope, id, by) {
+      const [row] = await db.write(scope, revealMemory, {
+        ...walls(scope),
+        id,
+        ...by,
+        reason: keys.veil(scope.tenant, by.reason),
+      })
+      return row ? { value: JSON.parse(open(scope.tenant, row.value)) as Json } : null
+    },
+    async note(scope, access) {
+      await db.write(scope, noteAccess, { ...walls(scope), ...access })
+    },
     async versions(scope, id) {
       const rows = await db.read(scope, versionsOf, { tenant: scope.tenant, id })
       return rows.map(({ value, valueHash: _, change, ...row }) => ({

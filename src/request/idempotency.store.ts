@@ -1,6 +1,6 @@
 /** Keys of callers and the answers that belong to them (A13). */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { claimKey, completeKey, forgetKeys, releaseKey } from './idempotency.sql.ts'
@@ -35,35 +35,35 @@ const KEEP_MS = 24 * 3_600_000
 /** A request that has not answered for this long has died: no statement of ours may take longer than 10 s. */
 const STALE_MS = 30_000
 
-export function idempotencyStore(db: Db, sealer: Sealer): IdempotencyStore {
+export function idempotencyStore(db: Db, keys: ContentKeys): IdempotencyStore {
   const keyOf = (scope: Scope, { caller, key, token }: KeyClaim) => ({
     tenant: scope.tenant,
     environment: scope.environment,
     caller,
-    key,
+    key: keys.veil(scope.tenant, key),
     token,
   })
   return {
     async claim(scope, claim) {
       const times = { keepMs: KEEP_MS, staleMs: STALE_MS }
-      const take = () =>
-        db.write(scope, claimKey, { ...claim, ...times, tenant: scope.tenant, environment: scope.environment })
+      const bodyHash = keys.veil(scope.tenant, claim.bodyHash)
+      const take = () => db.write(scope, claimKey, { ...claim, ...keyOf(scope, claim), ...times, bodyHash })
       let [row] = await take()
       if (row?.expired) {
         await db.write(scope, forgetKeys, { tenant: scope.tenant })
         row = (await take())[0]
       }
       if (!row) return { state: 'in_flight' }
-      if (row.bodyHash !== claim.bodyHash || row.operation !== claim.operation) return { state: 'other_body' }
+      if (row.bodyHash !== bodyHash || row.operation !== claim.operation) return { state: 'other_body' }
       if (row.status !== null && row.response) {
-        const body = JSON.parse(Buffer.from(sealer.open(scope.tenant, row.response)).toString()) as Json
+        const body = JSON.parse(Buffer.from(keys.open(scope.tenant, row.response)).toString()) as Json
         return { state: 'answered', status: row.status, body }
       }
       const mine = row.response !== null && Buffer.from(claim.token).equals(row.response)
       return mine ? { state: 'mine', taken: !row.fresh } : { state: 'in_flight' }
     },
     async complete(scope, claim, status, body) {
-      const response = sealer.seal(scope.tenant, Buffer.from(JSON.stringify(body)))
+      const response = keys.seal(scope.tenant, Buffer.from(JSON.stringify(body)))
       await db.write(scope, completeKey, { ...keyOf(scope, claim), status, response })
     },
     async release(scope, claim) {

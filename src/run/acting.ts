@@ -1,5 +1,5 @@
 /** What an action is given and what it gives back. Types only, so that the actions and their caller need not know each other. */
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { EffectStore } from '../journal/effect.store.ts'
 import type { Lease } from '../journal/lease.store.ts'
 import type { Bulkheads } from '../kernel/bulkhead.shell.ts'
@@ -28,7 +28,7 @@ export interface Acting {
   readonly runs: RunStore
   readonly effects: EffectStore
   readonly rates: RateStore
-  readonly sealer: Sealer
+  readonly sealer: ContentKeys
   readonly clock: Clock
   readonly bulkheads: Bulkheads
   /** The way out of tools. */

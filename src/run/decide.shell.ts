@@ -3,7 +3,7 @@
  *
  * A2  only these and the loop move a run   J1  nothing that a model holds can decide   J7  cancel stops what has not started
  */
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
@@ -29,7 +29,7 @@ export interface Deciding {
   readonly runs: RunStore
   readonly confirmations: ConfirmationStore
   readonly effects: EffectStore
-  readonly sealer: Sealer
+  readonly sealer: ContentKeys
   readonly ids: Ids
   readonly clock: Clock
   readonly egress: Egress

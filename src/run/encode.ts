@@ -3,7 +3,7 @@ import { hashBytes } from '../kernel/canonical.ts'
 import { EVENTS } from '../kernel/events.ts'
 import type { Json } from '../kernel/json.ts'
 import type { ToolOutcome } from '../tool/contract.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { Run, RunKey } from './state.ts'
 import type { Moved, NewConfirmation, NewMessage, SettledCall } from './writes.ts'
 import type { Call } from './state.ts'
@@ -18,17 +18,26 @@ export const signalKey = (scope: Pick<RunKey, 'tenant' | 'environment'>, signal:
 export const answeredKey = (scope: Pick<RunKey, 'tenant' | 'environment'>, effect: string): string =>
   `${scope.tenant}/${scope.environment}/effect:${effect}`
 
-/** Seals one value of a tenant: JSON text, sealed, in base64. */
-export type Seal = (value: unknown) => string
-export const sealWith =
-  (sealer: Sealer, tenant: string): Seal =>
-  (value) =>
-    base64(sealer.seal(tenant, Buffer.from(JSON.stringify(value))))
+/** How content of one tenant is stored. */
+export interface Cover {
+  /** A value: JSON text, sealed, in base64. */
+  seal(value: unknown): string
+  /** A text that the store compares. */
+  veil(text: string): string
+}
+export const coverOf = (keys: ContentKeys, tenant: string): Cover => ({
+  seal: (value) => base64(keys.seal(tenant, Buffer.from(JSON.stringify(value)))),
+  veil: (text) => keys.veil(tenant, text),
+})
+
+/** The same for what may be absent. */
+export const veiled = ({ veil }: Pick<Cover, 'veil'>, text: string | null | undefined): string | null =>
+  text === null || text === undefined ? null : veil(text)
 
 const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 
-export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Record<string, unknown>> {
+export function encodeStep(before: Run, moved: Moved, cover: Cover): Readonly<Record<string, unknown>> {
   const { run, writes } = moved
   const { ledger } = writes
   return {
@@ -62,18 +71,18 @@ export function encodeStep(before: Run, moved: Moved, seal: Seal): Readonly<Reco
     integrity: run.integrity,
     confidentiality: run.confidentiality,
     watermark_from: run.watermarkFrom,
-    messages: writes.messages.map((m) => message(m, seal)),
-    effects: writes.intents.map((c) => effect(run.step, c, seal)),
-    settled: writes.settled.map((s) => settled(s, seal)),
-    waiting: writes.waiting,
-    listens: listens(moved),
-    confirmations: writes.confirmations.map((c) => confirmation(run.step, c, seal)),
+    messages: writes.messages.map((m) => message(m, cover)),
+    effects: writes.intents.map((c) => effect(run.step, c, cover)),
+    settled: writes.settled.map((s) => settled(s, cover)),
+    waiting: writes.waiting.map((w) => ({ ...w, signal: veiled(cover, w.signal) })),
+    listens: listens(moved).map((signal) => cover.veil(signal)),
+    confirmations: writes.confirmations.map((c) => confirmation(run.step, c, cover)),
     closed: writes.closed,
     events: writes.events.map((e) => ({
       seq: e.seq,
       type: e.type,
       visibility: EVENTS[e.type].visibility,
-      body: seal(e.body),
+      body: cover.seal(e.body),
     })),
   }
 }
@@ -89,14 +98,14 @@ function listens({ run, writes }: Moved): readonly string[] {
 /** What the hash of a message covers; a mismatch on load is a fault (C5). */
 export const hashBody = (body: unknown): string => hashBytes(JSON.stringify(body))
 
-function message(m: NewMessage, seal: Seal) {
+function message(m: NewMessage, { seal, veil }: Cover) {
   return {
     seq: m.seq,
     step: m.step,
     position: m.position,
     role: m.body.role,
     body: seal(m.body),
-    hash: hashBody(m.body),
+    hash: veil(hashBody(m.body)),
     visibility: m.visibility,
     integrity: m.integrity,
     confidentiality: m.confidentiality,
@@ -106,7 +115,7 @@ function message(m: NewMessage, seal: Seal) {
   }
 }
 
-function effect(step: number, c: Call, seal: Seal) {
+function effect(step: number, c: Call, cover: Cover) {
   return {
     step,
     position: c.position,
@@ -115,33 +124,33 @@ function effect(step: number, c: Call, seal: Seal) {
     tool_version: c.toolVersion,
     level: c.level,
     approval: c.approval,
-    arguments: seal({ raw: c.raw, canonical: c.canonical, exposedName: c.exposedName }),
-    arguments_hash: c.argumentsHash,
-    fingerprint: c.fingerprint,
+    arguments: cover.seal({ raw: c.raw, canonical: c.canonical, exposedName: c.exposedName }),
+    arguments_hash: cover.veil(c.argumentsHash),
+    fingerprint: cover.veil(c.fingerprint),
     key: c.key,
     status: c.status,
     ...(c.compensates && { compensates: c.compensates.key, compensated_tool: c.compensates.tool }),
-    ...outcome(c.outcome, seal),
+    ...outcome(c.outcome, cover),
   }
 }
 
-const settled = (s: SettledCall, seal: Seal) => ({
+const settled = (s: SettledCall, cover: Cover) => ({
   position: s.position,
   status: s.status,
-  ...outcome(s.outcome, seal),
+  ...outcome(s.outcome, cover),
 })
 
-function outcome(o: ToolOutcome | null, seal: Seal) {
+function outcome(o: ToolOutcome | null, { seal, veil }: Cover) {
   if (!o) return {}
   return {
     outcome: o.ok ? 'ok' : 'error',
     error_code: o.ok ? null : o.error.code,
     result: seal(o),
-    result_hash: hashBody(o),
+    result_hash: veil(hashBody(o)),
   }
 }
 
-function confirmation(step: number, c: NewConfirmation, seal: Seal) {
+function confirmation(step: number, c: NewConfirmation, cover: Cover) {
   const { plan } = c
   const shown: Json = {
     canonical: c.call.canonical,
@@ -162,10 +171,10 @@ function confirmation(step: number, c: NewConfirmation, seal: Seal) {
     position: c.position,
     tool: c.call.tool,
     tool_version: c.call.toolVersion,
-    params_hash: c.call.argumentsHash,
-    resource: plan.resource ?? null,
-    resource_version: c.resourceVersion,
-    plan: seal(shown),
+    params_hash: cover.veil(c.call.argumentsHash),
+    resource: veiled(cover, plan.resource),
+    resource_version: veiled(cover, c.resourceVersion),
+    plan: cover.seal(shown),
     level: c.level,
     confirmers: c.confirmers,
     nonce: c.nonce,

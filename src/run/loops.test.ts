@@ -134,7 +134,7 @@ async function conflictsForEver() {
     fault: async () => {},
     committed: () => {},
     leaving: () => {},
-    sealer: { seal: (_: string, b: Uint8Array) => b, open: (_: string, b: Uint8Array) => b },
+    sealer: { open: (_: string, b: Uint8Array) => b, unveil: (_: string, text: string) => text },
     runs: {
       load: async () => ({ run: row(commits), deadline_ms: 60_000, messages: [], effects: [], confirmations: [] }),
       commit: async () => ((commits += 1), { applied: false }),

@@ -1,13 +1,13 @@
 /** The verbs of a run. Each is one statement and one round trip; transitions of many runs travel together. */
 import { batch } from '../db/batch.ts'
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import { hashJson } from '../kernel/canonical.ts'
 import type { Id } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
-import { answeredKey, encodeStep, keyOf, sealWith, signalKey } from './encode.ts'
+import { answeredKey, coverOf, encodeStep, hashBody, keyOf, signalKey, veiled } from './encode.ts'
 import { attend, audited, before, cancel, load, openSession, step, submit, tell } from './run.sql.ts'
 import type { SnapshotRows } from './snapshot.ts'
 import type { CancelCause } from './reasons.ts'
@@ -88,14 +88,20 @@ export interface SessionBefore {
 }
 
 /** The keys of the signals that a run listens for, in the form of the wall. */
-const signalsOf = (scope: Pick<Scope, 'tenant' | 'environment'>, { run }: Moved): readonly string[] =>
-  run.calls.flatMap((c) => (c.status === 'waiting' && c.wait?.signal ? [signalKey(scope, c.wait.signal)] : []))
+const signalsOf = (
+  keys: ContentKeys,
+  scope: Pick<Scope, 'tenant' | 'environment'>,
+  { run }: Moved,
+): readonly string[] =>
+  run.calls.flatMap((c) =>
+    c.status === 'waiting' && c.wait?.signal ? [signalKey(scope, keys.veil(scope.tenant, c.wait.signal))] : [],
+  )
 
 /** The keys of the effects that new intents answer. */
 const answeredOf = (scope: Pick<Scope, 'tenant' | 'environment'>, { writes }: Moved): readonly string[] =>
   writes.intents.flatMap((c) => (c.compensates ? [answeredKey(scope, c.compensates.key)] : []))
 
-export function runStore(db: Db, sealer: Sealer): RunStore {
+export function runStore(db: Db, keys: ContentKeys): RunStore {
   type Queued = { readonly row: unknown; readonly keys: readonly string[] }
   const sender = (worker: string) =>
     batch<Queued, Applied>(async (items) => {
@@ -124,13 +130,14 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
     // the row comes from the transition, the key from the evidence: a confused tenant is outside the wall
     commit: (lease, run, moved) =>
       senderOf(lease.worker)({
-        row: encodeStep(run, moved, sealWith(sealer, run.key.tenant)),
-        keys: [keyOf(lease), ...signalsOf(lease, moved), ...answeredOf(lease, moved)],
+        row: encodeStep(run, moved, coverOf(keys, run.key.tenant)),
+        keys: [keyOf(lease), ...signalsOf(keys, lease, moved), ...answeredOf(lease, moved)],
       }),
     commitIdle(scope, run, moved, audit) {
-      const encoded = encodeStep(run, moved, sealWith(sealer, run.key.tenant))
-      const row = audit ? { ...encoded, audit: [audit] } : encoded
-      return senderOf('')({ row, keys: [keyOf({ ...scope, run: run.key.run }), ...signalsOf(scope, moved)] })
+      const encoded = encodeStep(run, moved, coverOf(keys, run.key.tenant))
+      const cover = coverOf(keys, scope.tenant)
+      const row = audit ? { ...encoded, audit: [{ ...audit, reason: veiled(cover, audit.reason) }] } : encoded
+      return senderOf('')({ row, keys: [keyOf({ ...scope, run: run.key.run }), ...signalsOf(keys, scope, moved)] })
     },
     async load(key) {
       const [row] = await db.call(load, { tenant: key.tenant, environment: key.environment, run: key.run })
@@ -142,7 +149,7 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       return row?.found ?? false
     },
     async markCanceled(scope, run, cause) {
-      const seal = sealWith(sealer, run.key.tenant)
+      const { seal } = coverOf(keys, run.key.tenant)
       const row = {
         tenant: scope.tenant,
         environment: scope.environment,
@@ -158,14 +165,16 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       return done ? { applied: true, version: done.version } : { applied: false }
     },
     async tell(scope, signal, body) {
+      const { seal, veil } = coverOf(keys, scope.tenant)
+      const named = veil(signal)
       const row = {
         tenant: scope.tenant,
         environment: scope.environment,
-        signal,
-        body: sealWith(sealer, scope.tenant)(body),
-        hash: hashJson(body),
+        signal: named,
+        body: seal(body),
+        hash: veil(hashJson(body)),
       }
-      const [done] = await db.call(tell, { told: JSON.stringify([row]), keys: [signalKey(scope, signal)] })
+      const [done] = await db.call(tell, { told: JSON.stringify([row]), keys: [signalKey(scope, named)] })
       return done?.outcome === 'told' ? 'told' : 'told_otherwise'
     },
     async attend(scope, run, { ms, parks }) {
@@ -174,7 +183,7 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
       return (row?.followed ?? 0) > 0
     },
     async submit(scope, s) {
-      const seal = sealWith(sealer, scope.tenant)
+      const { seal, veil } = coverOf(keys, scope.tenant)
       const row = {
         ...s.fields,
         tenant: scope.tenant,
@@ -187,14 +196,15 @@ export function runStore(db: Db, sealer: Sealer): RunStore {
         replaced: s.replaced,
         resting: s.resting,
         body: seal(s.body),
+        hash: veil(hashBody(s.body)),
         event: seal(s.event),
         status: s.response?.status ?? null,
         response: s.response ? seal(s.response.body) : null,
       }
-      const keys = [s.key.run, s.session, ...s.replaced, ...s.resting].map(
+      const list = [s.key.run, s.session, ...s.replaced, ...s.resting].map(
         (id) => `${scope.tenant}/${scope.environment}/${id}`,
       )
-      const [done] = await db.call(submit, { submissions: JSON.stringify([row]), keys })
+      const [done] = await db.call(submit, { submissions: JSON.stringify([row]), keys: list })
       if (!done) return { outcome: 'not_found', sessionVersion: null, generation: null }
       return {
         outcome: done.outcome as Submitted['outcome'],

@@ -7,7 +7,7 @@ import { Fault } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Labels } from '../kernel/labels.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { Agent } from './agent.ts'
 import { DEFAULT_BREAKER, pastOf } from './breaker.ts'
 import { hashBody } from './encode.ts'
@@ -122,13 +122,14 @@ export interface Snapshot {
   readonly isAlone: boolean
 }
 
-export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, sealer: Sealer): Snapshot {
+export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys: ContentKeys): Snapshot {
   const open = (sealed: string): unknown =>
-    JSON.parse(Buffer.from(sealer.open(key.tenant, Buffer.from(sealed, 'base64'))).toString())
+    JSON.parse(Buffer.from(keys.open(key.tenant, Buffer.from(sealed, 'base64'))).toString())
+  const unveil = (text: string): string => keys.unveil(key.tenant, text)
   const { run: r } = rows
   const transcript = rows.messages.map((m): TranscriptMessage => {
     const body = open(m.body) as MessageBody
-    if (hashBody(body) !== m.hash)
+    if (hashBody(body) !== unveil(m.hash))
       throw new Fault('content_damaged', `A message of run ${m.run} does not match its hash.`)
     return { body, tokens: m.tokens, partial: m.partial }
   })
@@ -169,8 +170,8 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, seal
     integrity: r.integrity,
     confidentiality: r.confidentiality,
     watermarkFrom: r.watermark_from,
-    calls: openRows.map((e) => readCall(e, rows.confirmations, agent, open)),
-    past: rows.effects.map((e) => readPast(e, open)),
+    calls: openRows.map((e) => readCall(e, rows.confirmations, agent, { open, unveil })),
+    past: rows.effects.map((e) => readPast(e, { open, unveil })),
     promptTokens: agent.fixedTokens + rows.messages.reduce((sum, m) => sum + m.tokens, 0),
     end: r.end_reason,
     rules: agent.rules,
@@ -178,16 +179,22 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, seal
   return { run, transcript, leftMs: rows.deadline_ms, isAlone: rows.alone }
 }
 
+interface Opener {
+  open(sealed: string): unknown
+  unveil(text: string): string
+}
+
 function readCall(
   e: EffectRow,
   confirmations: readonly ConfirmationRow[],
   agent: Agent,
-  open: (s: string) => unknown,
+  { open, unveil }: Opener,
 ): Call {
   const contract: Contract | undefined = agent.tools.contracts.find(
     (t) => t.name === e.tool && t.version === e.toolVersion,
   )
   const args = open(e.arguments ?? '') as { raw: string; canonical: string; exposedName: string }
+  const opened = ({ resourceVersion: version }: ConfirmationRow) => (version === null ? null : unveil(version))
   const asked = confirmations.filter((c) => c.position === e.position).at(-1)
   return {
     position: e.position,
@@ -199,8 +206,8 @@ function readCall(
     approval: e.approval,
     raw: args.raw,
     canonical: args.canonical,
-    argumentsHash: e.argumentsHash,
-    fingerprint: e.fingerprint,
+    argumentsHash: unveil(e.argumentsHash),
+    fingerprint: unveil(e.fingerprint),
     key: e.key,
     ends: contract?.ends ?? null,
     stops: stopsOf(contract),
@@ -212,10 +219,10 @@ function readCall(
     again: e.again,
     startedMs: e.startedMs,
     confirmation: asked
-      ? { id: asked.id, status: statusNow(asked), leftMs: asked.leftMs, resourceVersion: asked.resourceVersion }
+      ? { id: asked.id, status: statusNow(asked), leftMs: asked.leftMs, resourceVersion: opened(asked) }
       : null,
     wait: e.wait && {
-      signal: e.wait.signal,
+      signal: e.wait.signal === null ? null : unveil(e.wait.signal),
       leftMs: e.wait.leftMs,
       count: e.wait.count,
       arrived: e.wait.body === null ? null : { body: open(e.wait.body) as Json },
@@ -231,7 +238,7 @@ const statusNow = (c: ConfirmationRow): CallConfirmation['status'] =>
 export const stopsOf = (contract: Contract | undefined): readonly string[] =>
   Object.entries(contract?.errors ?? {}).flatMap(([code, row]) => (row.reaction === 'stop' ? [code] : []))
 
-function readPast(e: EffectRow, open: (s: string) => unknown): PastCall {
+function readPast(e: EffectRow, { open, unveil }: Opener): PastCall {
   const outcome = e.result !== null && e.errorCode !== null ? (open(e.result) as ToolOutcome) : null
-  return pastOf(e.step, { ...e, outcome })
+  return pastOf(e.step, { ...e, fingerprint: unveil(e.fingerprint), outcome })
 }

@@ -11,7 +11,6 @@ import type { Actor, Scope } from '../kernel/scope.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { reserve } from './budget.ts'
-import { hashBody } from './encode.ts'
 import type { RunStore, SessionBefore, Submission, Submitted } from './run.store.ts'
 import { tokensOf } from './said.ts'
 import type { MessageBody } from './writes.ts'
@@ -102,7 +101,6 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
       progress_ms: agent.progressMs,
       reserved_tokens: reservation.tokens,
       reserved_cost: reservation.cost,
-      hash: hashBody(body),
       tokens,
     },
   })

@@ -1,5 +1,6 @@
 /** Runs as people read them, under the tenant. An empty `user` is a caller who sees the whole tenant. */
 import type { Db } from '../db/port.ts'
+import type { Veil } from '../db/seal.ts'
 import type { RunId } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
 import {
@@ -39,8 +40,15 @@ export interface ViewStore {
 const isDone = (e: RunEffectsRow): boolean =>
   e.level !== 'read' && e.startedAt !== null && (e.status !== 'settled' || e.outcome === 'ok')
 
-export function viewStore(db: Db): ViewStore {
-  const effects = (scope: Scope, run: RunId) => db.read(scope, runEffects, { tenant: scope.tenant, run })
+export function viewStore(db: Db, { unveil }: Veil): ViewStore {
+  const effects = async (scope: Scope, run: RunId): Promise<readonly RunEffectsRow[]> => {
+    const { tenant } = scope
+    return (await db.read(scope, runEffects, { tenant, run })).map((row) => ({
+      ...row,
+      argumentsHash: unveil(tenant, row.argumentsHash),
+      resultHash: row.resultHash === null ? null : unveil(tenant, row.resultHash),
+    }))
+  }
   return {
     async run(scope, user, run) {
       const [row] = await db.read(scope, runDetail, { tenant: scope.tenant, run, user })

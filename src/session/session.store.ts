@@ -1,7 +1,7 @@
 /** Conversations, read under the tenant. An empty `user` is a caller who sees the whole tenant. */
 import { createHash } from 'node:crypto'
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { SessionId } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
@@ -52,14 +52,14 @@ export interface SessionStore {
   close(scope: Scope, session: SessionId, version: number | null): Promise<number | null>
 }
 
-export function sessionStore(db: Db, sealer: Sealer): SessionStore {
+export function sessionStore(db: Db, keys: ContentKeys): SessionStore {
   const textOf = (
     tenant: string,
     row: { readonly body: Uint8Array; readonly hash: string; readonly run: string },
   ): string => {
-    const plain = Buffer.from(sealer.open(tenant, row.body))
+    const plain = Buffer.from(keys.open(tenant, row.body))
     const hash = createHash('sha256').update(plain).digest('hex')
-    if (hash !== row.hash) throw new Fault('content_damaged', `A message of run ${row.run} does not match its hash.`)
+    if (hash !== keys.unveil(tenant, row.hash)) throw new Fault('content_damaged', `A message of run ${row.run} does not match its hash.`)
     return (JSON.parse(plain.toString()) as MessageBody).text
   }
   return {

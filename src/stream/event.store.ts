@@ -1,7 +1,7 @@
 /** The durable log of a run as a stream reads it, and the pieces of an answer that is not committed yet. */
 import { createHash } from 'node:crypto'
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { EventType } from '../kernel/events.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { JsonObject } from '../kernel/json.ts'
@@ -56,8 +56,8 @@ export interface EventStore {
   drop(scope: Walls, run: string, below: number): Promise<void>
 }
 
-export function eventStore(db: Db, sealer: Sealer): EventStore {
-  const plain = (scope: Walls, sealed: Uint8Array): Buffer => Buffer.from(sealer.open(scope.tenant, sealed))
+export function eventStore(db: Db, keys: ContentKeys): EventStore {
+  const plain = (scope: Walls, sealed: Uint8Array): Buffer => Buffer.from(keys.open(scope.tenant, sealed))
   const open = <T>(scope: Walls, sealed: Uint8Array): T => JSON.parse(plain(scope, sealed).toString()) as T
   return {
     async tail(scope, { run, after, piece, limit, operator }) {
@@ -88,14 +88,14 @@ export function eventStore(db: Db, sealer: Sealer): EventStore {
       return new Map(
         rows.map((row) => {
           const body = plain(scope, row.body)
-          if (createHash('sha256').update(body).digest('hex') !== row.hash)
+          if (createHash('sha256').update(body).digest('hex') !== keys.unveil(scope.tenant, row.hash))
             throw new Fault('content_damaged', `A message of run ${run} does not match its hash.`)
           return [row.seq, { text: (JSON.parse(body.toString()) as MessageBody).text, partial: row.partial }]
         }),
       )
     },
     async put(scope, { run, seq, step, attempt, generation, epoch, offset, text }) {
-      const body = sealer.seal(scope.tenant, Buffer.from(JSON.stringify({ offset, text })))
+      const body = keys.seal(scope.tenant, Buffer.from(JSON.stringify({ offset, text })))
       const rows = await db.write(scope, putPiece, {
         tenant: scope.tenant,
         run,

@@ -4,9 +4,9 @@ import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { TENANT_TABLES } from '../setup/seed.ts'
 
 /** No content and no tenant wall: a new name here needs a reason in docs/design/store.md. */
-const SYSTEM_TABLES = ['credential', 'migration', 'sink', 'tenant', 'worker']
+const SYSTEM_TABLES = ['credential', 'migration', 'restore_log', 'sink', 'tenant', 'worker']
 
-const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_step']
+const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_shred', 'plimsoll_step']
 
 /** Everything that the program may change without a transition function. */
 const APP_WRITES = [
@@ -17,6 +17,10 @@ const APP_WRITES = [
   'consent update (basis, decided_at, decided_by, state)',
   'credential insert',
   'credential update (revoked_at)',
+  'deletion insert',
+  'deletion update (attempts, done_at, due_at, memories, messages, sessions)',
+  'deletion_part insert',
+  'deletion_part update (done_at, error, removed)',
   'delivery delete',
   'delivery insert',
   'delivery update (attempt, due_at, epoch, head, sent, worker_id)',
@@ -54,10 +58,14 @@ const APP_WRITES = [
   'memory_vector update (body, dimensions, model, version)',
   'memory_version insert',
   'memory_version update (value, value_hash)',
+  'restore_log update (segment, written_at)',
   'retention insert',
   'retention update (after_at, after_run, days, kept_at)',
   'tenant insert',
+  'tenant_key insert',
+  'tenant_key update (kek, wrapped)',
   'tombstone insert',
+  'tombstone update (created_at)',
   'tool_calls insert',
   'tool_calls update (starts)',
   'worker delete',
@@ -90,7 +98,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     (await store.admin(text, values ?? [])).map((row) => Object.values(row)[0])
   const rightsOf = (role: string, except: readonly string[]) => column(RIGHTS, [role, except])
 
-  it('H2 a table without a wall is one of five, and a new one is noticed', async () => {
+  it('H2 a table without a wall is one of six, and a new one is noticed', async () => {
     const tables = await column(
       `select relname from pg_class where relnamespace = 'plimsoll'::regnamespace and relkind in ('r', 'p', 'f') order by relname::text collate "C"`,
     )
@@ -182,14 +190,22 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
 
   it('L9 the role of the sweep reads no content, and no row of the ledger, the audit or the sessions', async () => {
     const rights = (await rightsOf('plimsoll_retain', [])).map(String)
-    expect(rights.filter((r) => /ledger|audit|^session |\b(body|response|secret|url)\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => /ledger|audit|^session |\b(response|secret|url)\b/.test(r))).toEqual([])
     expect(rights.filter((r) => / (insert|update)/.test(r))).toEqual([
       'artifact update (about, removed_at)',
       'confirmation update (plan)',
-      'effect update (arguments, result)',
+      'effect update (arguments, forgotten_at, result)',
+      'message update (body, content_hash, tokens)',
       'retention update (after_at, after_run, kept_at, swept_at)',
     ])
-    expect(rights.filter((r) => / select/.test(r) && /arguments|result|plan\b/.test(r))).toEqual([])
+    expect(rights.filter((r) => / select/.test(r) && /arguments|result|body|plan\b/.test(r))).toEqual([])
+  })
+
+  it('H7 G7 the role that destroys tenants reads no content and no wrapped key', async () => {
+    const rights = (await rightsOf('plimsoll_shred', [])).map(String)
+    const reads = rights.filter((r) => / select/.test(r))
+    expect(reads.filter((r) => /body|result|arguments|plan|response|wrapped|secret|url|resource|hash/.test(r))).toEqual([])
+    expect(rights.filter((r) => /^(message|event|ledger) /.test(r))).toEqual([])
   })
 
   it('H7 the role of the transitions can read no content of the rows that it writes', async () => {
@@ -204,7 +220,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       `select distinct pg_get_userbyid(relowner)::text from pg_class where relnamespace = 'plimsoll'::regnamespace
        union select distinct pg_get_userbyid(proowner)::text from pg_proc where pronamespace = 'plimsoll'::regnamespace order by 1`,
     )
-    expect(owners).toEqual(['plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_step'])
+    expect(owners).toEqual(ROLES.filter((role) => role !== 'plimsoll_app'))
     const roles = await column(
       `select rolname from pg_roles where rolname = any ($1::name[]) and not rolcanlogin and not rolsuper and not rolbypassrls
          and not rolcreaterole and not rolcreatedb and not rolreplication order by 1`,
@@ -252,13 +268,21 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('claim', 'claim'),
       row('close_session', 'step'),
       row('decide', 'step'),
+      row('deletion_due', 'retain'),
+      row('destroy_tenant', 'shred'),
       row('driven', 'claim'),
+      row('forget_calls', 'retain'),
+      row('forget_messages', 'retain'),
+      row('forget_session', 'retain'),
       row('index_memory', 'owner'),
+      row('keys_under_others', 'shred'),
       row('load', 'owner'),
       row('open_session', 'step'),
       row('outbox_look', 'relay'),
       row('outbox_take', 'relay'),
       row('reap', 'claim'),
+      row('restore', 'shred'),
+      row('restore_entries', 'shred'),
       row('retention_due', 'retain'),
       row('start', 'step'),
       row('step', 'step'),

@@ -318,6 +318,8 @@ export const TENANT_TABLES = [
   'audit',
   'confirmation',
   'consent',
+  'deletion',
+  'deletion_part',
   'delivery',
   'delivery_attempt',
   'delta',
@@ -341,6 +343,7 @@ export const TENANT_TABLES = [
   'run',
   'session',
   'signal',
+  'tenant_key',
   'tombstone',
   'tool_calls',
 ] as const

@@ -11,6 +11,10 @@ export const PLACES = ['acme', 'birch'].flatMap((tenant) =>
   ['production', 'test'].map((environment) => ({ tenant, environment })),
 )
 
+let epochs = 0
+/** Of its own for each place: the key of a row of keys names no environment. */
+const made = (): number => ++epochs
+
 export async function seedEverything(store: TestStore): Promise<void> {
   for (const { tenant, environment } of PLACES) {
     const key = await seedRun(store, { tenant_id: tenant, environment })
@@ -53,6 +57,7 @@ export async function seedEverything(store: TestStore): Promise<void> {
     await insert(store, 'tombstone', { ...place, kind: 'memory', id: unique('mem') })
     await insert(store, 'signal', { ...place, key: unique('signal') })
     await seedMemory(store, place, key.run)
+    await insert(store, 'tenant_key', { ...place, epoch: made(), kek: 'kek', wrapped: body })
     await insert(store, 'tool_calls', { ...place, tool: unique('tool'), starts: '{2026-11-30}' })
   }
 }
@@ -92,6 +97,10 @@ export async function seedMemory(store: TestStore, place: { tenant_id: string; e
   const word = { subject_id: 'ann', purpose: unique('purpose'), state: 'granted', basis: 'explicit', decided_by: 'ann' }
   await insert(store, 'consent', { ...place, ...word })
   await insert(store, 'member', { ...place, place: `group:${unique('g')}`, user_id: 'ann' })
+  const deletion = unique('del')
+  const asks = { kind: 'memory', target: id, actor_kind: 'end_user', actor: 'ann', subject_id: 'ann' }
+  await insert(store, 'deletion', { ...place, id: deletion, ...asks })
+  await insert(store, 'deletion_part', { ...place, deletion_id: deletion, derivative: 'versions' })
   return id
 }
 
@@ -115,6 +124,9 @@ const FORGED: Readonly<Record<string, string>> = {
   endpoint: `insert into plimsoll.endpoint (tenant_id, environment, id, url, secret) values ($1, $2, 'forged', '', '')`,
   consent: `insert into plimsoll.consent (tenant_id, environment, subject_id, purpose, state, basis, decided_by)
     values ($1, $2, 'forged', 'x', 'granted', 'x', 'x')`,
+  deletion: `insert into plimsoll.deletion (tenant_id, environment, id, subject_id, kind, target, actor_kind, actor)
+    values ($1, $2, 'forged', 'x', 'memory', 'x', 'x', 'x')`,
+  deletion_part: `insert into plimsoll.deletion_part (tenant_id, environment, deletion_id, derivative) values ($1, $2, 'forged', 'x')`,
   member: `insert into plimsoll.member (tenant_id, environment, place, user_id) values ($1, $2, 'group:forged', 'x')`,
   memory: `insert into plimsoll.memory (tenant_id, environment, id, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key,
       value, value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, detectors, valid_from)
@@ -138,6 +150,7 @@ const FORGED: Readonly<Record<string, string>> = {
   retention: `insert into plimsoll.retention (tenant_id, environment, class) values ($1, $2, 'value')`,
   idempotency: `insert into plimsoll.idempotency (tenant_id, environment, caller, key, operation, body_hash, run_id, expires_at)
     values ($1, $2, 'x', 'forged', 'x', 'x', 'x', now())`,
+  tenant_key: `insert into plimsoll.tenant_key (tenant_id, environment, epoch, kek, wrapped) values ($1, $2, 1000000, 'kek', '')`,
   tool_calls: `insert into plimsoll.tool_calls (tenant_id, environment, tool, starts) values ($1, $2, 'forged', '{}')`,
 }
 

@@ -29,8 +29,8 @@ export const bytesOf = (vector: Float32Array): Uint8Array =>
 export function vectorOf(bytes: Uint8Array, dimensions: number): Float32Array {
   if (bytes.byteLength !== dimensions * 4)
     throw new Fault('content_damaged', 'A vector has another length than its row says.')
-  // a copy, because the view of a database driver may begin anywhere
-  return new Float32Array(bytes.slice().buffer)
+  // a copy: the bytes of a driver begin anywhere in a larger buffer, and `slice` of a Buffer is none
+  return new Float32Array(new Uint8Array(bytes).buffer)
 }
 
 /** 0 for a vector without a direction. */

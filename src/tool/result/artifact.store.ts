@@ -1,6 +1,6 @@
 /** Rows of artifacts under their tenant. The bytes are elsewhere; a row is seen when the outcome that refers to it is settled. */
 import type { Db } from '../../db/port.ts'
-import type { Sealer } from '../../db/seal.ts'
+import type { ContentKeys } from '../../db/seal.ts'
 import type { ArtifactId, Id } from '../../kernel/ids.ts'
 import type { ActorKind, Scope } from '../../kernel/scope.ts'
 import type { ArtifactAbout, Kept } from './artifact.ts'
@@ -56,12 +56,13 @@ export interface ArtifactStore {
   drop(walls: Walls, keys: readonly string[]): Promise<readonly string[]>
 }
 
-export function artifactStore(db: Db, sealer: Sealer): ArtifactStore {
+export function artifactStore(db: Db, keys: ContentKeys): ArtifactStore {
   const sealed = (tenant: string, about: ArtifactAbout): string =>
-    Buffer.from(sealer.seal(tenant, Buffer.from(JSON.stringify(about)))).toString('base64')
+    Buffer.from(keys.seal(tenant, Buffer.from(JSON.stringify(about)))).toString('base64')
   const view = (tenant: string, { about, ...row }: ArtifactDetailRow): ArtifactView => ({
     ...row,
-    ...(JSON.parse(Buffer.from(sealer.open(tenant, about ?? new Uint8Array())).toString()) as ArtifactAbout),
+    sha256: keys.unveil(tenant, row.sha256),
+    ...(JSON.parse(Buffer.from(keys.open(tenant, about ?? new Uint8Array())).toString()) as ArtifactAbout),
   })
   return {
     async record(scope, { run, step, position, callId, tool }, kept, resultHash) {
@@ -70,14 +71,14 @@ export function artifactStore(db: Db, sealer: Sealer): ArtifactStore {
         kind: k.kind,
         media_type: k.mediaType,
         bytes: k.bytes,
-        sha256: k.sha256,
+        sha256: keys.veil(scope.tenant, k.sha256),
         object_key: k.objectKey,
         about: sealed(scope.tenant, { name: k.name, frame: k.frame, summary: k.summary }),
       }))
       const origin = JSON.stringify({ kind: 'tool', tool, step, position })
       const { tenant } = scope
-      const row = { tenant, run, step, position, callId, resultHash, origin, artifacts: JSON.stringify(artifacts) }
-      await db.write(scope, recordArtifacts, row)
+      const row = { tenant, run, step, position, callId, origin, artifacts: JSON.stringify(artifacts) }
+      await db.write(scope, recordArtifacts, { ...row, resultHash: keys.veil(tenant, resultHash) })
     },
     async ofRun(scope, user, run) {
       const rows = await db.read(scope, artifactsOfRun, { tenant: scope.tenant, run, user })
@@ -91,9 +92,10 @@ export function artifactStore(db: Db, sealer: Sealer): ArtifactStore {
       const rows = await db.read(scope, keptFiles, { tenant: scope.tenant, session })
       return rows.map((row) => view(scope.tenant, row))
     },
-    async downloaded({ tenant, environment, user }, { kind, ...entry }) {
+    async downloaded({ tenant, environment, user }, { kind, sha256, ...entry }) {
       await db.write({ tenant, environment }, auditDownload, {
         ...entry,
+        sha256: keys.veil(tenant, sha256),
         tenant,
         environment,
         actor: user,

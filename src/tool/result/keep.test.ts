@@ -36,7 +36,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-const partsOf = (sealer = plainSealer, objects: ObjectStore = folderObjects(root)) => ({
+const partsOf = (sealer: Sealer = plainSealer, objects: ObjectStore = folderObjects(root)) => ({
   objects,
   sealer,
   ids: systemIds,

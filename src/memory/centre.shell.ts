@@ -1,0 +1,287 @@
+/**
+ * What people do with what is remembered of them: see it, ask why, answer questions, withdraw consent, take it along, have
+ * it forgotten. An end user sees what is their own and what their groups share; what they may not see does not exist for them.
+ *
+ * G1  what, why, from where, with which scope and until when   G6  exports hold nothing of others, are rare and audited
+ * G7  operators see values with a reason only, and it stands in the audit
+ */
+import { Fault } from '../kernel/fault.ts'
+import type { ArtifactId, Ids, SessionId } from '../kernel/ids.ts'
+import type { Json } from '../kernel/json.ts'
+import { holds } from '../kernel/permission.ts'
+import type { Actor, Scope } from '../kernel/scope.ts'
+import type { CandidateStore, Consent, Question } from './candidate.store.ts'
+import type { Forgetting } from './derivatives.shell.ts'
+import type { CandidateId, MemoryId, MemoryView } from './entry.ts'
+import { receiptOf, reconcile, type Receipt, type Residue, startForgetting } from './forget.shell.ts'
+import type { Deletion, DeletionId } from './forget.store.ts'
+import type { Listing, MemoryFacts, MemoryStore, MemoryVersion, SourceView, Use, Viewer } from './memory.store.ts'
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  /** Goes into `after` of the following call; null at the end. */
+  readonly next: string | null
+}
+
+interface PageWanted {
+  readonly after: string
+  readonly limit: number
+}
+
+/** Where a memory comes from, and which runs were given it or not. */
+export interface Why {
+  readonly memory: MemoryView
+  readonly sources: readonly SourceView[]
+  readonly uses: readonly (Omit<Use, 'memory'> & { readonly run: string; readonly at: number })[]
+}
+
+export interface ExportedMemory {
+  readonly memory: MemoryView
+  readonly sources: readonly SourceView[]
+}
+
+/** Every method tells what is not there and what may not be seen in the same words: `not_found`. */
+export interface Centre {
+  list(actor: Actor, listing: Listing): Promise<Page<MemoryView>>
+  get(actor: Actor, id: MemoryId): Promise<MemoryView>
+  why(actor: Actor, id: MemoryId): Promise<Why>
+  versions(actor: Actor, id: MemoryId): Promise<readonly MemoryVersion[]>
+  /** Everything of the caller. @throws Fault `rate_limited` */
+  export(actor: Actor): Promise<readonly ExportedMemory[]>
+  forget(actor: Actor, id: MemoryId): Promise<Receipt>
+  /** One message, `run.seq`, of a conversation of the caller. Its place in the conversation stays. */
+  forgetMessage(actor: Actor, message: string): Promise<Receipt>
+  /** A conversation with all that its runs were told, asked and returned. Runs that are active are canceled. */
+  forgetConversation(actor: Actor, session: SessionId): Promise<Receipt>
+  /** What a call has returned and nobody read whole: its row says so at once, and its object goes. */
+  forgetArtifact(actor: Actor, artifact: ArtifactId): Promise<Receipt>
+  /** Everything of a subject: by the person, or by an operator whom the person has asked. */
+  forgetSubject(actor: Actor, subject: string): Promise<Receipt>
+  deletions(actor: Actor, page: PageWanted): Promise<Page<Deletion>>
+  deletion(actor: Actor, id: DeletionId): Promise<Receipt>
+  questions(actor: Actor, page: PageWanted): Promise<Page<Question>>
+  question(actor: Actor, id: CandidateId): Promise<Question>
+  /** @throws Fault `already_decided`, `confirmation_expired`, `precondition_failed` */
+  decline(actor: Actor, at: { readonly id: CandidateId; readonly version: number }): Promise<Question>
+  consents(actor: Actor): Promise<readonly Consent[]>
+  /** Withdrawn, what it covers is used no more from this moment on and forgotten: the receipt says how far that is. */
+  setConsent(actor: Actor, said: Pick<Consent, 'purpose' | 'state'>): Promise<Receipt | null>
+
+  /** For operators: everything but values. */
+  facts(actor: Actor, subject: string, page: PageWanted): Promise<Page<MemoryFacts>>
+  reveal(actor: Actor, id: MemoryId, reason: string): Promise<Json>
+  reconcile(actor: Actor): Promise<readonly Residue[]>
+
+  /** For those who hold `members.manage`. A place is `group:…` or `project:…`. */
+  join(actor: Actor, place: string, user: string): Promise<void>
+  leave(actor: Actor, place: string, user: string): Promise<void>
+  members(actor: Actor, place: string): Promise<readonly { readonly user: string; readonly joinedAt: number }[]>
+}
+
+export interface CentreParts {
+  readonly memories: MemoryStore
+  readonly candidates: CandidateStore
+  readonly forgetting: Forgetting
+  readonly ids: Ids
+  readonly scopeOf: (actor: Actor) => Scope
+  /** Whom a conversation is about. @throws Fault `not_found` for one that the caller may not see */
+  readonly subjectOf: (actor: Actor, session: SessionId) => Promise<string>
+  /** Counts one export; false when there were enough. */
+  readonly mayExport: (scope: Scope, subject: string) => Promise<boolean>
+}
+
+/** Enough to explain, and not a second log of all runs. */
+const MOST_USES = 50
+const MOST_EXPORTED = 10_000
+const PAGE = 200
+
+const PLACE = /^(group|project):[A-Za-z0-9_.:@-]{1,128}$/
+
+/** What the caller's credential gives it to see with; made here and nowhere else (F2). */
+export const viewerOf = (actor: Actor): Viewer => ({
+  subject: actor.subject,
+  user: actor.user,
+  scopes: ['owner', 'member', ...actor.permissions],
+})
+
+export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => string): Page<T> {
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return { items, next: rows.length > limit && last !== undefined ? keyOf(last) : null }
+}
+
+export function centreOf(parts: CentreParts): Centre {
+  const { memories, candidates, forgetting, ids, scopeOf } = parts
+  const by = (actor: Actor) => ({ audit: ids.next('aud'), actorKind: actor.kind, actor: actor.user })
+
+  /** R6: what is remembered is shown to the person, by the person's own token. */
+  const own = (actor: Actor): Scope => {
+    if (actor.kind !== 'end_user') throw new Fault('permission_denied', "This needs an end user's token.")
+    return scopeOf(actor)
+  }
+  const ops = (actor: Actor): Scope => {
+    if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
+    return scopeOf(actor)
+  }
+  const managing = (actor: Actor, place: string): Scope => {
+    if (actor.kind === 'end_user' || !holds(actor.permissions, 'members.manage'))
+      throw new Fault('permission_denied', 'This needs the permission `members.manage`.')
+    if (!PLACE.test(place))
+      throw new Fault('invalid_request', undefined, {
+        errors: [{ path: '/place', message: 'is not `group:` or `project:` and a name' }],
+      })
+    return scopeOf(actor)
+  }
+  async function get(actor: Actor, id: MemoryId): Promise<MemoryView> {
+    const found = await memories.get(own(actor), viewerOf(actor), id)
+    if (!found) throw new Fault('not_found')
+    return found
+  }
+  async function question(actor: Actor, id: CandidateId): Promise<Question> {
+    const found = await candidates.get(own(actor), actor.subject, id)
+    if (!found) throw new Fault('not_found')
+    return found
+  }
+  const target = { memories: [], messages: [], sessions: [] } as const
+
+  return {
+    get,
+    question,
+    async list(actor, listing) {
+      const rows = await memories.list(own(actor), viewerOf(actor), { ...listing, limit: listing.limit + 1 })
+      return pageOf(rows, listing.limit, (row) => row.id)
+    },
+    async why(actor, id) {
+      const memory = await get(actor, id)
+      const scope = own(actor)
+      const [sources, uses] = await Promise.all([memories.sources(scope, id), memories.uses(scope, id, MOST_USES)])
+      return { memory, sources: sources.filter((s) => s.role === 'evidence'), uses }
+    },
+    async versions(actor, id) {
+      const memory = await get(actor, id)
+      return memory.status === 'barred' ? [] : memories.versions(own(actor), id)
+    },
+    async export(actor) {
+      const scope = own(actor)
+      if (!(await parts.mayExport(scope, actor.subject)))
+        throw new Fault('rate_limited', 'An export was made a short time ago.')
+      await memories.note(scope, { ...by(actor), action: 'memory.export', target: actor.subject })
+      const all: ExportedMemory[] = []
+      for (let after = ''; all.length < MOST_EXPORTED; ) {
+        const rows = await memories.list(scope, viewerOf(actor), { after, limit: PAGE })
+        // what a group shares belongs to the group
+        const mine = rows.filter((row) => row.subject === actor.subject)
+        for (const memory of mine) all.push({ memory, sources: await memories.sources(scope, memory.id) })
+        after = rows.at(-1)?.id ?? ''
+        if (rows.length < PAGE) break
+      }
+      return all
+    },
+    async forget(actor, id) {
+      const found = await get(actor, id)
+      // shared knowledge is not one member's to take away (E15)
+      if (found.subject !== actor.subject) throw new Fault('permission_denied', 'What is shared has another owner.')
+      const wanted = { ...target, subject: actor.subject, kind: 'memory', target: id, memories: [id] } as const
+      return startForgetting(forgetting, own(actor), actor, wanted)
+    },
+    async forgetMessage(actor, message) {
+      const scope = own(actor)
+      const [found] = await forgetting.store.messagesAt(scope, [message])
+      if (!found || found.user !== actor.user || found.subject !== actor.subject) throw new Fault('not_found')
+      const wanted = {
+        ...target,
+        subject: actor.subject,
+        kind: 'message',
+        target: message,
+        messages: [message],
+      } as const
+      return startForgetting(forgetting, scope, actor, wanted)
+    },
+    async forgetConversation(actor, session) {
+      const scope = actor.kind === 'operator' ? ops(actor) : own(actor)
+      const subject = await parts.subjectOf(actor, session)
+      const memories = await forgetting.store.memoriesAbout(scope, { subject, session })
+      const wanted = {
+        ...target,
+        subject,
+        kind: 'conversation',
+        target: session,
+        memories,
+        sessions: [session],
+      } as const
+      return startForgetting(forgetting, scope, actor, wanted)
+    },
+    async forgetArtifact(actor, artifact) {
+      const scope = own(actor)
+      const found = await forgetting.store.artifactOwner(scope, artifact)
+      if (!found || found.user !== actor.user) throw new Fault('not_found')
+      const wanted = { ...target, subject: found.subject, kind: 'artifact', target: artifact } as const
+      return startForgetting(forgetting, scope, actor, wanted)
+    },
+    async forgetSubject(actor, subject) {
+      const scope = actor.kind === 'operator' ? ops(actor) : own(actor)
+      if (actor.kind !== 'operator' && subject !== actor.subject) throw new Fault('not_found')
+      const [memories, sessions] = await Promise.all([
+        forgetting.store.memoriesAbout(scope, { subject, session: '' }),
+        forgetting.store.sessionsOf(scope, subject),
+      ])
+      const wanted = { ...target, subject, kind: 'subject', target: subject, memories, sessions } as const
+      return startForgetting(forgetting, scope, actor, wanted)
+    },
+    async deletions(actor, page) {
+      const subject = actor.kind === 'operator' ? '' : actor.subject
+      const scope = actor.kind === 'operator' ? ops(actor) : own(actor)
+      const rows = await forgetting.store.list(scope, { subject, ...page, limit: page.limit + 1 })
+      return pageOf(rows, page.limit, (row) => row.id)
+    },
+    async deletion(actor, id) {
+      const scope = actor.kind === 'operator' ? ops(actor) : own(actor)
+      const receipt = await receiptOf(forgetting, scope, id)
+      if (actor.kind !== 'operator' && receipt.subject !== actor.subject) throw new Fault('not_found')
+      return receipt
+    },
+    async questions(actor, page) {
+      const rows = await candidates.list(own(actor), actor.subject, { ...page, limit: page.limit + 1 })
+      return pageOf(rows, page.limit, (row) => row.id)
+    },
+    async decline(actor, at) {
+      const seen = await question(actor, at.id)
+      if (await candidates.decline(own(actor), at, by(actor))) return question(actor, at.id)
+      throw undecided(seen.status === 'pending' ? await question(actor, at.id) : seen)
+    },
+    consents: (actor) => candidates.consents(own(actor), actor.subject),
+    async setConsent(actor, { purpose, state }) {
+      const scope = own(actor)
+      await candidates.setConsent(scope, actor.subject, { purpose, state, basis: 'said' }, by(actor))
+      if (state === 'granted') return null
+      const covered = await candidates.affected(scope, actor.subject, purpose)
+      const wanted = { ...target, subject: actor.subject, kind: 'purpose', target: purpose, memories: covered } as const
+      return startForgetting(forgetting, scope, actor, wanted)
+    },
+    async facts(actor, subject, page) {
+      const rows = await memories.facts(ops(actor), { subject, ...page, limit: page.limit + 1 })
+      return pageOf(rows, page.limit, (row) => row.id)
+    },
+    async reveal(actor, id, reason) {
+      const [known] = await memories.facts(ops(actor), { subject: '', id, after: '', limit: 1 })
+      if (!known) throw new Fault('not_found')
+      const found = await memories.reveal(ops(actor), id, { audit: ids.next('aud'), actor: actor.user, reason })
+      if (!found) throw new Fault('not_found')
+      return found.value
+    },
+    reconcile: (actor) => reconcile(forgetting, ops(actor)),
+    join: async (actor, place, user) => candidates.join(managing(actor, place), place, user, by(actor)),
+    async leave(actor, place, user) {
+      if (!(await candidates.leave(managing(actor, place), place, user, by(actor)))) throw new Fault('not_found')
+    },
+    members: async (actor, place) => candidates.members(managing(actor, place), place),
+  }
+}
+
+/** Why a word was not taken. */
+export function undecided(now: Question): Fault {
+  if (now.status === 'expired') return new Fault('confirmation_expired')
+  if (now.status === 'pending')
+    return new Fault('precondition_failed', undefined, { facts: { currentVersion: now.version } })
+  return new Fault('already_decided', undefined, { facts: { outcome: now.status } })
+}

@@ -1,0 +1,134 @@
+/**
+ * Everything that may hold something of a memory, a message or a conversation, and how it is taken away: the closed list of
+ * forgetting (G2). Each part runs alone, may run again, and counts what it removed; without a deletion it looks at everything
+ * that was ever entombed, which is how residue is found (G3).
+ */
+import { Fault } from '../kernel/fault.ts'
+import type { Ids, RunId } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
+import { blankCall, blankMessage } from './blank.ts'
+import type { By } from './candidate.store.ts'
+import type { CallPlace, Deletion, ForgetStore } from './forget.store.ts'
+
+export interface Forgetting {
+  readonly store: ForgetStore
+  readonly ids: Ids
+  /** Keys whose memories go with the message that they come from. */
+  readonly withSource: readonly string[]
+  /** What stands for arguments and plans that are no more. */
+  readonly blank: { readonly arguments: string; readonly plan: string }
+  readonly tokensOf: (text: string) => number
+  readonly close: (scope: Walls, session: string) => Promise<void>
+  /** Ends a run that still works on what is to be forgotten. */
+  readonly cancel: (scope: Walls, run: RunId) => Promise<void>
+  /** Removes an object; false when it was not there. */
+  readonly removeObject: (key: string) => Promise<boolean>
+  /** What other slices keep of it. */
+  readonly others: Readonly<Record<string, (scope: Walls, deletion: Deletion | null) => Promise<number>>>
+}
+
+export type Walls = Pick<Scope, 'tenant' | 'environment'>
+type Part = (parts: Forgetting, scope: Walls, deletion: Deletion | null) => Promise<number>
+
+/** The memories that a part looks at: those of the deletion, or all where it is about more than memories. */
+const only = (deletion: Deletion | null): readonly string[] | null =>
+  deletion?.kind === 'memory' || deletion?.kind === 'purpose' ? deletion.memories : null
+const system = (ids: Ids): By => ({ audit: ids.next('aud'), actorKind: 'operator', actor: 'plimsoll' })
+
+const DERIVATIVES: Readonly<Record<string, Part>> = {
+  async record({ store, ids }, scope, deletion) {
+    let removed = 0
+    for (const id of deletion?.memories ?? [])
+      if (await store.entombMemory(scope, id, system(ids), deletion?.kind !== 'purpose')) removed += 1
+    return removed
+  },
+  async messages({ store, tokensOf }, scope, deletion) {
+    if (!deletion || deletion.messages.length === 0) return 0
+    await store.entomb(scope, 'message', deletion.messages)
+    const rows = await store.messagesAt(scope, deletion.messages)
+    const bodies = rows.map(({ run, seq, body }) => ({ run, seq, body: blankMessage(body) }))
+    return store.rewrite(
+      scope,
+      bodies.map((row) => ({ ...row, tokens: tokensOf(JSON.stringify(row.body)) })),
+    )
+  },
+  async conversations({ store, blank, close, cancel }, scope, deletion) {
+    let removed = 0
+    for (const session of deletion?.sessions ?? []) {
+      await close(scope, session)
+      await store.entomb(scope, 'message', await store.messagesOfSession(scope, session))
+      for (const run of await store.activeRuns(scope, session)) await cancel(scope, run)
+      const done = await store.forgetSession(scope, session, blank)
+      removed += done.removed
+      if (done.active > 0) throw new Fault('conflict', 'A run of the conversation has not ended yet.')
+    }
+    return removed
+  },
+  /** What was drawn from what is gone, as deep as it goes: each round may free another. */
+  async drawn({ store, ids, withSource }, scope, deletion) {
+    let removed = 0
+    for (let found = await store.drawnFrom(scope, withSource); found.length > 0; ) {
+      for (const { id, alone } of found) if (await store.entombMemory(scope, id, system(ids), alone)) removed += 1
+      if (deletion)
+        await store.widen(
+          scope,
+          deletion.id,
+          found.map((one) => one.id),
+        )
+      found = await store.drawnFrom(scope, withSource)
+    }
+    return removed
+  },
+  versions: ({ store }, scope, deletion) => store.versions(scope, only(deletion)),
+  quotes: ({ store }, scope, deletion) => store.quotes(scope, only(deletion)),
+  uses: ({ store }, scope, deletion) => store.uses(scope, only(deletion)),
+  questions: ({ store }, scope, deletion) =>
+    deletion === null
+      ? Promise.resolve(0)
+      : store.questions(scope, {
+          sessions: deletion.sessions,
+          subject: deletion.kind === 'subject' ? deletion.subject : '',
+        }),
+  async objects({ store, removeObject }, scope, deletion) {
+    const artifact = deletion?.kind === 'artifact' ? deletion.target : ''
+    const sessions = deletion?.sessions ?? []
+    if (deletion && sessions.length === 0 && artifact === '') return 0
+    let removed = 0
+    for (const key of await store.removeArtifacts(scope, { sessions, artifact }))
+      if (await removeObject(key)) removed += 1
+    return removed
+  },
+  async calls({ store, blank, tokensOf }, scope, deletion) {
+    const calls = await store.calls(scope, only(deletion))
+    const rewritten = await Promise.all(calls.map((call) => withoutCall(store, scope, call)))
+    const bodies = rewritten.flat().map((row) => ({ ...row, tokens: tokensOf(JSON.stringify(row.body)) }))
+    await store.rewrite(scope, bodies)
+    return store.forgetCalls(scope, calls, blank)
+  },
+}
+
+async function withoutCall(store: ForgetStore, scope: Walls, { run, step, position }: CallPlace) {
+  const rows = await store.messagesOfStep(scope, run, step)
+  return rows
+    .filter((row) => row.role === 'assistant' || (row.role === 'tool' && row.position === position))
+    .map(({ run: of, seq, body }) => ({ run: of, seq, body: blankCall(body, position) }))
+}
+
+export const derivativesOf = (parts: Forgetting): readonly string[] => [
+  ...Object.keys(DERIVATIVES),
+  ...Object.keys(parts.others),
+]
+
+export async function forgetPart(
+  parts: Forgetting,
+  scope: Walls,
+  derivative: string,
+  deletion: Deletion | null,
+): Promise<number> {
+  const own = DERIVATIVES[derivative]
+  if (own) return own(parts, scope, deletion)
+  const other = parts.others[derivative]
+  // a part of a release that knew more than this one: left for a process that knows it
+  if (!other) throw new Fault('unavailable')
+  return other(scope, deletion)
+}

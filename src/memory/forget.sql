@@ -1,0 +1,188 @@
+-- name: marksOf
+-- everything that a memory has ever held, to know it again
+select m.place as "place!", m.subject_id as "subject!", m.key as "key!", m.version as "now!", v.value as "value?"
+from plimsoll.memory m
+left join plimsoll.memory_version v on v.tenant_id = m.tenant_id and v.memory_id = m.id and v.value is not null
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id = :id::text and m.deleted_at is null
+order by v.version;
+
+-- name: entombMemory
+-- The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value is asked no more. What
+-- was drawn from it is not used until it is drawn again. Nothing happens when another version came meanwhile.
+with gone as (
+  update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = ''::bytea, value_hash = '', version = m.version + 1
+  where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id = :id::text and m.version = :version::int8
+    and m.deleted_at is null
+  returning m.id, m.place, m.subject_id, m.key
+), marked as (
+  insert into plimsoll.tombstone (tenant_id, environment, kind, id)
+  select :tenant::text, :environment::text, x.kind, x.id from gone, lateral (
+    select 'memory' as kind, gone.id as id union all select 'memory_value', mark from unnest(:marks::text[]) as mark) x
+  -- said again and forgotten again: the later word counts
+  on conflict (tenant_id, kind, id) do update set created_at = excluded.created_at
+), unasked as (
+  update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from gone
+  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.place = gone.place and c.subject_id = gone.subject_id
+    and c.key = gone.key and c.status = 'pending' and c.value_hash = any (:hashes::text[])
+), drawn as (
+  update plimsoll.memory d set status = 'invalid', version = d.version + 1 from gone
+  where d.tenant_id = :tenant::text and d.status in ('active', 'cold') and exists (select from plimsoll.memory_source s
+    where s.tenant_id = d.tenant_id and s.memory_id = d.id and s.kind = 'memory' and s.ref = gone.id and s.role = 'evidence')
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+  select :tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, 'memory.forget', gone.id, 'forgotten' from gone
+)
+select id as "id!" from gone;
+
+-- name: openDeletion
+with made as (
+  insert into plimsoll.deletion (tenant_id, id, environment, subject_id, kind, target, memories, messages, sessions, actor_kind, actor)
+  values (:tenant::text, :id::text, :environment::text, :subject::text, :kind::text, :target::text, :memories::text[], :messages::text[],
+    :sessions::text[], :actorKind::text, :actor::text)
+  returning id
+)
+insert into plimsoll.deletion_part (tenant_id, deletion_id, derivative, environment)
+select :tenant::text, made.id, d, :environment::text from made, unnest(:derivatives::text[]) d;
+
+-- name: widenDeletion
+-- what has come to belong to it while it was under way
+update plimsoll.deletion d set memories = (select array_agg(distinct m) from unnest(d.memories || :memories::text[]) m)
+where d.tenant_id = :tenant::text and d.id = :id::text;
+
+-- name: partDone
+update plimsoll.deletion_part p set removed = p.removed + :removed::int8, error = :error?::text,
+  done_at = case when :error?::text is null then coalesce(p.done_at, now()) end
+where p.tenant_id = :tenant::text and p.deletion_id = :id::text and p.derivative = :derivative::text;
+
+-- name: deletionTried
+-- done when each part is; otherwise looked at again later, and later still
+update plimsoll.deletion d set attempts = d.attempts + 1,
+  done_at = case when not exists (select from plimsoll.deletion_part p where p.tenant_id = d.tenant_id and p.deletion_id = d.id
+    and p.done_at is null) then coalesce(d.done_at, now()) end,
+  due_at = now() + least(power(2, d.attempts) * 1000, 3600000) * interval '1 millisecond'
+where d.tenant_id = :tenant::text and d.id = :id::text
+returning (extract(epoch from d.done_at) * 1000)::int8 as "doneAt?";
+
+-- name: deletions
+-- newest first, or one; an empty `subject` is an operator
+select d.id, d.subject_id as subject, d.kind, d.target, d.memories, d.messages, d.sessions, d.attempts,
+  (extract(epoch from d.created_at) * 1000)::int8 as "createdAt!", (extract(epoch from d.done_at) * 1000)::int8 as "doneAt?"
+from plimsoll.deletion d
+where d.tenant_id = :tenant::text and d.environment = :environment::text and (:subject::text = '' or d.subject_id = :subject::text)
+  and (:id::text = '' or d.id = :id::text) and (:after::text = '' or d.id < :after::text)
+order by d.id desc limit :limit::int;
+
+-- name: partsOf
+select p.derivative, p.removed, p.error, (extract(epoch from p.done_at) * 1000)::int8 as "doneAt?"
+from plimsoll.deletion_part p where p.tenant_id = :tenant::text and p.deletion_id = :id::text order by p.derivative;
+
+-- name: dueDeletions
+-- crosses tenants: where something is left to do, and no content
+select tenant as "tenant!", environment as "environment!", id as "id!" from plimsoll.deletion_due(:limit::int);
+
+-- name: forgetVersions
+update plimsoll.memory_version v set value = null, value_hash = '' from plimsoll.memory m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.status = 'deleted' and v.tenant_id = m.tenant_id
+  and v.memory_id = m.id and v.value is not null and (:only?::text[] is null or m.id = any (:only?::text[]))
+returning v.memory_id;
+
+-- name: forgetQuotes
+-- of forgotten memories, and of messages that are gone
+update plimsoll.memory_source s set quote = null from plimsoll.memory m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and s.tenant_id = m.tenant_id and s.memory_id = m.id
+  and s.quote is not null and (:only?::text[] is null or m.id = any (:only?::text[]))
+  and (m.status = 'deleted' or exists (select from plimsoll.tombstone t where t.tenant_id = s.tenant_id and t.kind = s.kind and t.id = s.ref))
+returning s.memory_id;
+
+-- name: drawnFrom
+-- What was drawn from a memory that is gone, which may hold its words; and what goes with its message or call, when all that it
+-- comes from is gone. `alone`: nothing is left that says it.
+select d.id, d.version, bool_and(not x.other) as "alone!" from plimsoll.memory d
+join plimsoll.memory_source s on s.tenant_id = d.tenant_id and s.memory_id = d.id and s.role = 'evidence'
+join plimsoll.tombstone t on t.tenant_id = s.tenant_id and t.kind = s.kind and t.id = s.ref,
+lateral (select exists (select from plimsoll.memory_source o where o.tenant_id = d.tenant_id and o.memory_id = d.id and o.role = 'evidence'
+  and not exists (select from plimsoll.tombstone g where g.tenant_id = o.tenant_id and g.kind = o.kind and g.id = o.ref)) as other) x
+where d.tenant_id = :tenant::text and d.environment = :environment::text and d.deleted_at is null
+  and (s.kind = 'memory' or (d.key = any (:withSource::text[]) and not x.other))
+group by d.id, d.version order by d.id;
+
+-- name: callsOf
+-- the calls that wrote a forgotten memory, and the messages that hold them
+select s.ref as "ref!", s.run_id as "run?" from plimsoll.memory_source s join plimsoll.memory m on m.tenant_id = s.tenant_id and m.id = s.memory_id
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.status = 'deleted' and s.kind = 'call' and s.role = 'evidence'
+  and (:only?::text[] is null or m.id = any (:only?::text[]));
+
+-- name: messagesOfStep
+select m.seq, m.role, m.position, m.body from plimsoll.message m
+where m.tenant_id = :tenant::text and m.run_id = :run::text and m.step = :step::int order by m.seq;
+
+-- name: messagesAt
+select m.run_id as run, m.seq, m.role, m.body, m.user_id as "user", m.subject_id as "subject", m.session_id as "session"
+from plimsoll.message m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.run_id || '.' || m.seq = any (:messages::text[])
+  and m.run_id = any (:runs::text[]) order by m.run_id, m.seq;
+
+-- name: entomb
+with these as (select :kind::text as kind, x as id from unnest(:ids::text[]) x), made as (
+  insert into plimsoll.tombstone (tenant_id, environment, kind, id)
+  select :tenant::text, :environment::text, kind, id from these on conflict do nothing
+)
+select t.id from plimsoll.tombstone t, these where t.tenant_id = :tenant::text and t.kind = these.kind and t.id = these.id;
+
+-- name: forgetMessageBodies
+select plimsoll.forget_messages(:tenant::text, :environment::text, :messages::jsonb) as "n!";
+
+-- name: forgetCalls
+select plimsoll.forget_calls(:tenant::text, :environment::text, :calls::jsonb, :blank::bytea, :blankPlan::bytea) as "n!";
+
+-- name: forgetSession
+select removed as "removed!", active as "active!" from plimsoll.forget_session(:tenant::text, :environment::text, :session::text, :blank::bytea, :blankPlan::bytea);
+
+-- name: sessionsOf
+select s.id, s.agent from plimsoll.session s
+where s.tenant_id = :tenant::text and s.environment = :environment::text and s.subject_id = :subject::text order by s.id;
+
+-- name: activeRunsOf
+select r.id from plimsoll.run r where r.tenant_id = :tenant::text and r.session_id = :session::text and r.ended_at is null order by r.id;
+
+-- name: memoriesAbout
+-- everything of a subject, or of one conversation alone
+select m.id, m.version from plimsoll.memory m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.deleted_at is null
+  and case when :session::text = '' then m.subject_id = :subject::text else m.place = 'conversation:' || :session::text end
+order by m.id;
+
+-- name: messagesOfSession
+select m.run_id || '.' || m.seq as "id!" from plimsoll.message m join plimsoll.run r on r.tenant_id = m.tenant_id and r.id = m.run_id
+where r.tenant_id = :tenant::text and r.environment = :environment::text and r.session_id = :session::text;
+
+-- name: forgetCandidates
+-- of a subject, or of a conversation
+update plimsoll.memory_candidate c set body = ''::bytea, version = c.version + 1,
+  status = case c.status when 'pending' then 'superseded' else c.status end
+where c.tenant_id = :tenant::text and c.environment = :environment::text and octet_length(c.body) > 0
+  and (c.session_id = any (:sessions::text[]) or (:subject::text <> '' and c.subject_id = :subject::text))
+returning c.id;
+
+-- name: forgetUses
+-- which runs were given what: of forgotten memories nothing but the receipt is left
+delete from plimsoll.memory_use u using plimsoll.memory m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.status = 'deleted' and u.tenant_id = m.tenant_id
+  and u.memory_id = m.id and (:only?::text[] is null or m.id = any (:only?::text[]))
+returning u.memory_id;
+
+-- name: heldBy
+select h.id from plimsoll.legal_hold h where h.tenant_id = :tenant::text and h.environment = :environment::text and h.released_at is null
+  and (h.subject_id is null or h.subject_id = :subject::text) order by h.id limit 1;
+
+-- name: removeArtifacts
+-- of conversations, or one; without either those that were removed of late, whose objects should be gone
+update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
+where a.tenant_id = :tenant::text and a.environment = :environment::text
+  and (a.session_id = any (:sessions::text[]) or a.id = :artifact::text
+    or (:artifact::text = '' and cardinality(:sessions::text[]) = 0 and a.removed_at > now() - interval '30 days'))
+returning a.object_key as "key!";
+
+-- name: artifactOwner
+select a.user_id as "user", a.subject_id as "subject" from plimsoll.artifact a
+where a.tenant_id = :tenant::text and a.environment = :environment::text and a.id = :id::text and a.removed_at is null;
