@@ -614,6 +614,7 @@ alter table plimsoll.memory enable row level security;
 alter table plimsoll.memory force row level security;
 alter table plimsoll.memory owner to plimsoll_owner;
 CREATE INDEX memory_authority ON plimsoll.memory USING btree (tenant_id, environment, authority, authority_ref) WHERE (authority IS NOT NULL);
+CREATE INDEX memory_place ON plimsoll.memory USING btree (tenant_id, environment, place) WHERE (deleted_at IS NULL);
 CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environment, subject_id, recorded_at);
 CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
 create policy shred on plimsoll.memory for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
@@ -655,6 +656,28 @@ create policy tenant on plimsoll.memory_candidate for all to plimsoll_app using 
 grant insert, select on table plimsoll.memory_candidate to plimsoll_app;
 grant update (body, decided_at, decided_by, memory_id, status, version) on table plimsoll.memory_candidate to plimsoll_app;
 
+create table plimsoll.memory_entry (
+  tenant_id text not null,
+  memory_id text not null,
+  environment text not null,
+  place text not null,
+  version bigint not null,
+  lexer text not null,
+  terms bigint[] not null,
+  tfs real[] not null,
+  length real not null,
+  indexed_at timestamp with time zone not null default now(),
+  constraint memory_entry_pkey PRIMARY KEY (tenant_id, memory_id),
+  constraint memory_entry_check CHECK ((cardinality(tfs) = cardinality(terms)))
+);
+alter table plimsoll.memory_entry enable row level security;
+alter table plimsoll.memory_entry force row level security;
+alter table plimsoll.memory_entry owner to plimsoll_owner;
+CREATE INDEX memory_entry_lexer ON plimsoll.memory_entry USING btree (tenant_id, environment, lexer);
+create policy tenant on plimsoll.memory_entry for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.memory_entry to plimsoll_app;
+grant update (indexed_at, length, lexer, terms, tfs, version) on table plimsoll.memory_entry to plimsoll_app;
+
 create table plimsoll.memory_source (
   tenant_id text not null,
   memory_id text not null,
@@ -681,6 +704,26 @@ grant select (memory_id, tenant_id) on table plimsoll.memory_source to plimsoll_
 grant update (quote) on table plimsoll.memory_source to plimsoll_app;
 grant update (quote) on table plimsoll.memory_source to plimsoll_shred;
 
+create table plimsoll.memory_term (
+  tenant_id text not null,
+  environment text not null,
+  place text not null,
+  term bigint not null,
+  memory_id text not null,
+  version bigint not null,
+  tf real not null,
+  length real not null,
+  constraint memory_term_pkey PRIMARY KEY (tenant_id, environment, place, term, memory_id) INCLUDE (version, tf, length),
+  constraint memory_term_length_check CHECK ((length > (0)::double precision)),
+  constraint memory_term_tf_check CHECK ((tf > (0)::double precision))
+);
+alter table plimsoll.memory_term enable row level security;
+alter table plimsoll.memory_term force row level security;
+alter table plimsoll.memory_term owner to plimsoll_owner;
+create policy tenant on plimsoll.memory_term for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.memory_term to plimsoll_app;
+grant update (length, tf, version) on table plimsoll.memory_term to plimsoll_app;
+
 create table plimsoll.memory_use (
   tenant_id text not null,
   run_id text not null,
@@ -699,6 +742,25 @@ alter table plimsoll.memory_use owner to plimsoll_owner;
 CREATE INDEX memory_use_memory ON plimsoll.memory_use USING btree (tenant_id, memory_id, created_at);
 create policy tenant on plimsoll.memory_use for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete, insert, select on table plimsoll.memory_use to plimsoll_app;
+
+create table plimsoll.memory_vector (
+  tenant_id text not null,
+  environment text not null,
+  place text not null,
+  memory_id text not null,
+  version bigint not null,
+  model text not null,
+  dimensions integer not null,
+  body bytea not null,
+  constraint memory_vector_pkey PRIMARY KEY (tenant_id, environment, place, memory_id),
+  constraint memory_vector_dimensions_check CHECK ((dimensions > 0))
+);
+alter table plimsoll.memory_vector enable row level security;
+alter table plimsoll.memory_vector force row level security;
+alter table plimsoll.memory_vector owner to plimsoll_owner;
+create policy tenant on plimsoll.memory_vector for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant delete, insert, select on table plimsoll.memory_vector to plimsoll_app;
+grant update (body, dimensions, model, version) on table plimsoll.memory_vector to plimsoll_app;
 
 create table plimsoll.memory_version (
   tenant_id text not null,
@@ -1419,6 +1481,37 @@ begin
 end $function$;
 alter function plimsoll.forget_session(text,text,text,bytea,bytea) owner to plimsoll_retain;
 grant execute on function plimsoll.forget_session(text,text,text,bytea,bytea) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.index_memory(p_tenant text, p_id text, p_version bigint, p_lexer text, p_terms bigint[], p_tfs real[], p_length real)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  held record;
+  former int8[];
+begin
+  select m.environment, m.place, m.version, m.deleted_at into held from plimsoll.memory m
+  where m.tenant_id = p_tenant and m.id = p_id for no key update;
+  if not found or held.deleted_at is not null then return 'gone'; end if;
+  if held.version <> p_version then return 'stale'; end if;
+  select e.terms into former from plimsoll.memory_entry e where e.tenant_id = p_tenant and e.memory_id = p_id;
+  delete from plimsoll.memory_term t
+  where t.tenant_id = p_tenant and t.environment = held.environment and t.place = held.place and t.term = any (former)
+    and t.memory_id = p_id and t.term <> all (p_terms);
+  insert into plimsoll.memory_term as t (tenant_id, environment, place, term, memory_id, version, tf, length)
+  select p_tenant, held.environment, held.place, u.term, p_id, p_version, u.tf, p_length from unnest(p_terms, p_tfs) u (term, tf)
+  on conflict (tenant_id, environment, place, term, memory_id) do update
+  set version = excluded.version, tf = excluded.tf, length = excluded.length;
+  insert into plimsoll.memory_entry as e (tenant_id, memory_id, environment, place, version, lexer, terms, tfs, length)
+  values (p_tenant, p_id, held.environment, held.place, p_version, p_lexer, p_terms, p_tfs, p_length)
+  on conflict (tenant_id, memory_id) do update
+  set version = excluded.version, lexer = excluded.lexer, terms = excluded.terms, tfs = excluded.tfs, length = excluded.length,
+    indexed_at = now();
+  return 'indexed';
+end $function$;
+alter function plimsoll.index_memory(text,text,bigint,text,bigint[],real[],real) owner to plimsoll_owner;
+grant execute on function plimsoll.index_memory(text,text,bigint,text,bigint[],real[],real) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.keys_under_others(p_keks text[], p_limit integer)
  RETURNS TABLE(tenant text, kek text)

@@ -1,11 +1,12 @@
 /** One bench. Without --db a PostgreSQL of its own is started, with fsync on. */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/setup/server.ts'
+import { benchRecall } from './recall.ts'
 import { benchSteps } from './steps.ts'
 
 const BENCHES: Readonly<
   Record<string, (url: string, say: (line: string) => void) => Promise<Record<string, unknown>>>
-> = { steps: benchSteps }
+> = { recall: benchRecall, steps: benchSteps }
 
 const { values, positionals } = parseArgs({
   options: { json: { type: 'boolean' }, db: { type: 'string' } },

@@ -149,6 +149,7 @@ export const FAULTS = {
   // ── operation ────────────────────────────────────────────────────────────────────────────────────────────────────
   unavailable: row('unavailable', 'retry', 'user', 503, EXIT.unavailable, 'The service cannot answer right now.', 'Repeat after the time in `Retry-After`.'),
   store_unavailable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The database cannot be reached.', 'Check DATABASE_URL and that the server accepts connections.'),
+  recall_mixed: row('conflict', 'stop', 'operator', 503, EXIT.conflict, 'The vectors of these memories are of another model.', 'Embed them again with the model in use, or use the former one.'),
   store_locked: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'Another process uses this embedded store.', 'Stop that process, use another folder, or use PostgreSQL for several processes.'),
   schema_newer: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The schema of the database is newer than this program.', 'Start the newer version of the program.'),
   schema_changed: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'A migration is not the one that this database was made with.', 'Start the program that made it; a store of the time before the first release can only be removed and made anew.'),

@@ -77,6 +77,12 @@ export async function seedMemory(store: TestStore, place: { tenant_id: string; e
   await insert(store, 'memory_version', { ...place, ...version, ...trust, ...at })
   const source = { memory_id: id, kind: 'message', ref: `${run}.1`, role: 'evidence', version: 1 }
   await insert(store, 'memory_source', { ...place, ...source })
+  const index = { memory_id: id, version: 1 }
+  const entry = { ...index, place: 'user:ann', lexer: 'x', terms: '{7}', tfs: '{1}', length: 1 }
+  await insert(store, 'memory_entry', { ...place, ...entry })
+  await insert(store, 'memory_term', { ...place, ...index, place: 'user:ann', term: 7, tf: 1, length: 1 })
+  const vector = { place: 'user:ann', model: 'x', dimensions: 1, body: value }
+  await insert(store, 'memory_vector', { ...place, ...index, ...vector })
   const asked = { id: unique('mcd'), place: 'user:ann', key: 'k', body: value, value_hash: unique('h'), reasons: '{}' }
   await insert(store, 'memory_candidate', { ...place, ...about, ...asked, expires_at: ms(60_000) })
   await insert(store, 'memory_use', {
@@ -131,6 +137,12 @@ const FORGED: Readonly<Record<string, string>> = {
     values ($1, $2, 'forged', 'message', 'x', 'evidence', 1)`,
   memory_candidate: `insert into plimsoll.memory_candidate (tenant_id, environment, id, subject_id, user_id, place, key, body, value_hash,
       reasons, expires_at) values ($1, $2, 'forged', 'x', 'x', 'user:x', 'x', '', '', '{}', now())`,
+  memory_entry: `insert into plimsoll.memory_entry (tenant_id, environment, memory_id, place, version, lexer, terms, tfs, length)
+    values ($1, $2, 'forged', 'user:x', 1, 'x', '{1}', '{1}', 1)`,
+  memory_term: `insert into plimsoll.memory_term (tenant_id, environment, place, term, memory_id, version, tf, length)
+    values ($1, $2, 'user:x', 1, 'forged', 1, 1, 1)`,
+  memory_vector: `insert into plimsoll.memory_vector (tenant_id, environment, place, memory_id, version, model, dimensions, body)
+    values ($1, $2, 'user:x', 'forged', 1, 'x', 1, '')`,
   memory_use: `insert into plimsoll.memory_use (tenant_id, environment, run_id, memory_id, version, rank, score, reason)
     values ($1, $2, 'forged', 'x', 1, 1, 1, 'x')`,
   tombstone: `insert into plimsoll.tombstone (tenant_id, environment, kind, id) values ($1, $2, 'memory', 'forged')`,
