@@ -1,5 +1,5 @@
 /**
- * Text that would steer an agent when it is read back (E16): orders to forget rules, another persona, forged roles, what
+ * Text that would steer an agent when it is read back (E4): orders to forget rules, another persona, forged roles, what
  * carries data out, what waits for a moment, what skips a question, what a machine executes. A preference ("answer in
  * Chinese from now on") is none; neither is talk about attacks. Every rule reads folded, lower-case text.
  */

@@ -58,15 +58,15 @@ function isHongKongId(text: string): boolean {
   const found = /^([A-Z]{1,2})(\d{6})\(?([\dA])\)?$/.exec(text.toUpperCase().replaceAll(/\s/g, ''))
   if (!found) return false
   const [, letters = '', number = '', check = ''] = found
-  const worth = [...letters.padStart(2, ' ')].map((c) => (c === ' ' ? 36 : c.charCodeAt(0) - 55))
-  const all = [...worth, ...[...number].map(Number)]
+  const worth = Array.from(letters.padStart(2, ' ')).map((c) => (c === ' ' ? 36 : c.charCodeAt(0) - 55))
+  const all = [...worth, ...Array.from(number, Number)]
   const sum = all.reduce((total, value, i) => total + value * (9 - i), 0) + (check === 'A' ? 10 : Number(check))
   return sum % 11 === 0
 }
 
 function isTaiwanId(text: string): boolean {
   const letter = 'ABCDEFGHJKLMNPQRSTUVXYWZIO'.indexOf(text[0]?.toUpperCase() ?? '') + 10
-  const digits = [Math.floor(letter / 10), letter % 10, ...[...text.slice(1)].map(Number)]
+  const digits = [Math.floor(letter / 10), letter % 10, ...Array.from(text.slice(1), Number)]
   const weights = [1, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1]
   return digits.reduce((sum, digit, i) => sum + digit * (weights[i] ?? 0), 0) % 10 === 0
 }
