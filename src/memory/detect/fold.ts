@@ -127,7 +127,12 @@ export function latin(folded: Folded): Folded {
 export function lower({ text, at }: Folded): Folded {
   const small = text.toLowerCase()
   if (small.length === text.length) return { text: small, at }
-  return { text: Array.from(text).map((c) => (c.toLowerCase().length === c.length ? c.toLowerCase() : c)).join(''), at }
+  return {
+    text: Array.from(text)
+      .map((c) => (c.toLowerCase().length === c.length ? c.toLowerCase() : c))
+      .join(''),
+    at,
+  }
 }
 
 const LEET: Readonly<Record<string, string>> = Object.freeze({
@@ -152,7 +157,9 @@ export function leet({ text, at }: Folded): Folded {
     const letters = word.replaceAll(/[^a-z]/g, '').length
     const stands = word.length - letters
     if (stands === 0 || letters < 2 || stands > letters + 1) return word
-    return Array.from(word).map((c) => LEET[c] ?? c).join('')
+    return Array.from(word)
+      .map((c) => LEET[c] ?? c)
+      .join('')
   })
   return { text: read, at }
 }

@@ -65,6 +65,25 @@ export const INSTRUCTIONS: readonly Rule[] = [
     `${W}(?:ignore|disregard|forget|override|discard|skip) (?:all |everything |anything |whatever )?(?:of )?(?:the )?(?:above|preceding|foregoing|aforementioned)(?: (?:text|content|context|input|conversation|message|part))?(?:,|\\.|;|:| and | then | instead|$)`,
     affirmed,
   ),
+  // a whole text that is nothing but the order
+  instruction(
+    'override',
+    `(?:^|[.!?:\\n] ?)(?:important|urgent|note|attention|warning)?:? ?(?:ignore|forget|disregard|bypass) (?:all |any |the |your |every )?(?:rules|safety|restrictions|guidelines|guardrails|policies|safeguards|instructions|above)(?:$|[.!\\n])`,
+  ),
+  instruction(
+    'exfiltration',
+    `${W}(?:always |must |should |to )(?:respond|answer|reply|start|end|begin)${E}[^.!?\\n]{0,24}? with (?:the|your|all|any|every|each) (?:[\\p{L}]{2,14} ){0,3}?(?:api keys?|keys|passwords?|tokens?|credentials?|secrets?|system prompt)${E}`,
+    affirmed,
+  ),
+  instruction(
+    'privilege',
+    `${W}(?:set|change|raise|switch|update) (?:the |your |my |its )?(?:trust[ _-]?level|access[ _-]?level|privileges?|permissions?|clearance|role|safety[ _-]?(?:mode|level)) (?:to|=) (?:unrestricted|admin|root|full|all|maximum|max|superuser|owner|none|off|trusted)${E}`,
+    affirmed,
+  ),
+  instruction(
+    'privilege',
+    `${W}(?:user|account|session|caller|agent|assistant) (?:is|was|has been) (?:now |promoted to |made |an? ){0,2}(?:admin(?:istrator)?|root|superuser|owner)${E}[^.!?\\n]{0,20}?(?:full|all|unrestricted|elevated|total)`,
+  ),
   instruction(
     'authority',
     `${W}(?:i am|i['’]m|this is|as) (?:your|the) (?:developers?|creators?|maintainers?|administrators?|system admin|operators?|programmer|god|master|root user)${E}[^\\n]{0,100}?${W}(?:passwords?|you (?:have|need|must|should|will)|need you to|share|reveal|turn you off|comply|obey|order you|command you|authori[sz]e you|instruct you|credentials)${E}`,

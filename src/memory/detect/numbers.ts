@@ -169,7 +169,7 @@ export const NUMBERS: readonly Rule[] = [
     'document',
     'identity_number',
     at(
-      `${ID_WORD}\\s{0,2}(?:number|no\\.?|num|#|id|nr\\.?|号码?|號碼?)?[^A-Za-z0-9\\n]{0,6}(?:is|was|are|:|=|是|为|ist|es|est)?[^A-Za-z0-9\\n]{0,6}((?=[A-Z0-9-]{0,17}\\d{4})[A-Z0-9]{1,3}[- ]?[A-Z0-9-]{5,16})(?![A-Za-z0-9])`,
+      `${ID_WORD}\\s{0,2}(?:number|no\\.?|num|#|id|nr\\.?|号码?|號碼?)?[^A-Za-z0-9\\n]{0,6}(?:is|was|are|:|=|是|为|ist|es|est)?[^A-Za-z0-9\\n]{0,6}((?=(?:[A-Z-]{0,3}\\d){5})[A-Z0-9]{1,3}[- ]?[A-Z0-9-]{5,16})(?![A-Za-z0-9])`,
     ),
     (m) => /\d{5}|\d[A-Z]\d|\d{3}-\d/i.test(m[1] ?? '') && !isBadResident(m[1] ?? ''),
   ),
