@@ -381,6 +381,7 @@ create table plimsoll.effect (
   created_at timestamp with time zone not null default now(),
   started_at timestamp with time zone,
   settled_at timestamp with time zone,
+  forgotten_at timestamp with time zone,
   constraint effect_pkey PRIMARY KEY (tenant_id, run_id, step, "position"),
   constraint effect_check CHECK ((((status)::text = 'settled'::text) = (outcome IS NOT NULL))),
   constraint effect_check1 CHECK ((((level)::text = 'read'::text) OR ((status)::text = 'intended'::text) OR ((approval)::text = 'refused'::text) OR (started_at IS NOT NULL) OR ((outcome)::text = 'error'::text)))
@@ -402,9 +403,9 @@ grant insert on table plimsoll.effect to plimsoll_step;
 grant select on table plimsoll.effect to plimsoll_app;
 grant select (approval, arguments_hash, attempt, compensates, environment, idempotency_key, level, outcome, "position", run_id, session_id, status, step, tenant_id, tool, user_id, wait_signal, waits) on table plimsoll.effect to plimsoll_step;
 grant select (attempt, environment, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_shred;
-grant select (environment, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_retain;
+grant select (environment, forgotten_at, "position", run_id, status, step, tenant_id) on table plimsoll.effect to plimsoll_retain;
 grant update (again, attempt, error_code, outcome, resource, resource_version, result, result_hash, settled_at, started_at, status, wait_signal, wait_until, waits) on table plimsoll.effect to plimsoll_step;
-grant update (arguments, result) on table plimsoll.effect to plimsoll_retain;
+grant update (arguments, forgotten_at, result) on table plimsoll.effect to plimsoll_retain;
 grant update (attempt, resource, resource_version, started_at, status) on table plimsoll.effect to plimsoll_shred;
 
 create table plimsoll.endpoint (
@@ -615,9 +616,12 @@ alter table plimsoll.memory owner to plimsoll_owner;
 CREATE INDEX memory_authority ON plimsoll.memory USING btree (tenant_id, environment, authority, authority_ref) WHERE (authority IS NOT NULL);
 CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environment, subject_id, recorded_at);
 CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
+create policy shred on plimsoll.memory for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.memory to plimsoll_app;
+grant select (deleted_at, environment, id, tenant_id, version) on table plimsoll.memory to plimsoll_shred;
 grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
+grant update (deleted_at, status, value, value_hash, version) on table plimsoll.memory to plimsoll_shred;
 
 create table plimsoll.memory_candidate (
   tenant_id text not null,
@@ -670,9 +674,12 @@ alter table plimsoll.memory_source enable row level security;
 alter table plimsoll.memory_source force row level security;
 alter table plimsoll.memory_source owner to plimsoll_owner;
 CREATE INDEX memory_source_ref ON plimsoll.memory_source USING btree (tenant_id, kind, ref);
+create policy shred on plimsoll.memory_source for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory_source for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant delete, insert, select on table plimsoll.memory_source to plimsoll_app;
+grant select (memory_id, tenant_id) on table plimsoll.memory_source to plimsoll_shred;
 grant update (quote) on table plimsoll.memory_source to plimsoll_app;
+grant update (quote) on table plimsoll.memory_source to plimsoll_shred;
 
 create table plimsoll.memory_use (
   tenant_id text not null,
@@ -712,9 +719,12 @@ create table plimsoll.memory_version (
 alter table plimsoll.memory_version enable row level security;
 alter table plimsoll.memory_version force row level security;
 alter table plimsoll.memory_version owner to plimsoll_owner;
+create policy shred on plimsoll.memory_version for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory_version for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.memory_version to plimsoll_app;
+grant select (memory_id, tenant_id) on table plimsoll.memory_version to plimsoll_shred;
 grant update (value, value_hash) on table plimsoll.memory_version to plimsoll_app;
+grant update (value, value_hash) on table plimsoll.memory_version to plimsoll_shred;
 
 create table plimsoll.message (
   tenant_id text not null,
@@ -996,6 +1006,7 @@ create policy shred on plimsoll.tombstone for all to plimsoll_shred using ((tena
 create policy tenant on plimsoll.tombstone for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.tombstone to plimsoll_app;
 grant insert, select on table plimsoll.tombstone to plimsoll_shred;
+grant update (created_at) on table plimsoll.tombstone to plimsoll_app;
 
 create table plimsoll.tool_calls (
   tenant_id text not null,
@@ -1342,11 +1353,10 @@ begin
   update plimsoll.confirmation c set plan = p_blank_plan
   from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
   where c.tenant_id = p_tenant and c.run_id = f.run and c.step = f.step and c.position = f.position;
-  update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
+  update plimsoll.effect e set arguments = p_blank, result = p_blank, forgotten_at = now()
   from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
   where e.tenant_id = p_tenant and e.run_id = f.run and e.step = f.step and e.position = f.position and e.status = 'settled'
-    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
-    and octet_length(e.arguments) > octet_length(p_blank);
+    and e.forgotten_at is null;
   get diagnostics n = row_count;
   return n;
 end $function$;
@@ -1397,9 +1407,8 @@ begin
     removed := removed + n;
     delete from plimsoll.delta d where d.tenant_id = p_tenant and d.run_id = r.id;
     update plimsoll.confirmation c set plan = p_blank_plan where c.tenant_id = p_tenant and c.run_id = r.id;
-    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
-    update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
-    where e.tenant_id = p_tenant and e.run_id = r.id and octet_length(e.arguments) > octet_length(p_blank);
+    update plimsoll.effect e set arguments = p_blank, result = p_blank, forgotten_at = now()
+    where e.tenant_id = p_tenant and e.run_id = r.id and e.forgotten_at is null;
     get diagnostics n = row_count;
     removed := removed + n;
     update plimsoll.artifact a set about = null, removed_at = now() where a.tenant_id = p_tenant and a.run_id = r.id and a.removed_at is null;
@@ -1641,6 +1650,12 @@ begin
     if e.kind = 'tombstone' then
       insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (e.tenant, e.target, e.id, e.environment) on conflict do nothing;
       get diagnostics changed = row_count;
+      if e.target = 'memory' then
+        update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = '', value_hash = '', version = m.version + 1
+        where m.tenant_id = e.tenant and m.id = e.id and m.deleted_at is null;
+        update plimsoll.memory_version v set value = null, value_hash = '' where v.tenant_id = e.tenant and v.memory_id = e.id;
+        update plimsoll.memory_source s set quote = null where s.tenant_id = e.tenant and s.memory_id = e.id;
+      end if;
     elsif e.kind = 'revoked' then
       update plimsoll.credential r set revoked_at = to_timestamp(e.at_ms / 1000)
       where r.tenant_id = e.tenant and r.id = e.id and r.revoked_at is null;

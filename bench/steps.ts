@@ -2,7 +2,12 @@
  * Steps per second: a run of 10 steps is 10 model calls, each but the last with one no-op read call; from claim to
  * terminal, on PostgreSQL with fsync on. The bare commit loop runs between the rounds, so that a busy machine slows both.
  */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { openKeyFile } from '../src/db/keyfile.ts'
+import type { KeyProvider } from '../src/db/keyprovider.ts'
 import type { Db } from '../src/db/port.ts'
 import { openPostgres } from '../src/db/postgres.ts'
 import { actorFrom } from '../src/request/actor.ts'
@@ -122,13 +127,16 @@ interface Load {
   readonly runs: number
   readonly steps: number
   readonly waits?: boolean
+  /** Content is stored as it is: what sealing costs is the difference. */
+  readonly plain?: boolean
 }
 
 /** One cell: everything is queued before the worker starts, so that only claim to terminal is measured. */
 async function cell(
   at: BenchDatabase,
   store: Counted,
-  { concurrency, runs, steps, waits = false }: Load,
+  keys: KeyProvider,
+  { concurrency, runs, steps, waits = false, plain = false }: Load,
 ): Promise<Cell> {
   const { db, count } = store
   const ends = new Map<string, number>()
@@ -138,6 +146,7 @@ async function cell(
   })
   const runtime = createRuntime({
     db,
+    ...(!plain && { keys }),
     agents: [walker(steps, waits)],
     observe(run) {
       if (run.end === null) return
@@ -170,8 +179,8 @@ async function cell(
 }
 
 /** Bytes that the rows of one run take, per step: what a step adds, whatever the length of the run (L6). */
-async function rowBytes(at: BenchDatabase, store: Counted, steps: number): Promise<number> {
-  await cell(at, store, { concurrency: 1, runs: 1, steps })
+async function rowBytes(at: BenchDatabase, store: Counted, keys: KeyProvider, steps: number): Promise<number> {
+  await cell(at, store, keys, { concurrency: 1, runs: 1, steps })
   const tables = ['message', 'effect', 'ledger', 'event']
   const sums = tables.map(
     (t) => `(select coalesce(sum(pg_column_size(t.*)), 0) from plimsoll.${t} t where t.run_id = r.id)`,
@@ -185,22 +194,26 @@ async function rowBytes(at: BenchDatabase, store: Counted, steps: number): Promi
 const LOADS: readonly [string, Load][] = [
   ['1', { concurrency: 1, runs: 150, steps: 10 }],
   ['1, reads that wait', { concurrency: 1, runs: 150, steps: 10, waits: true }],
+  ['1, unsealed', { concurrency: 1, runs: 150, steps: 10, plain: true }],
   ['50', { concurrency: 50, runs: 400, steps: 10 }],
+  ['50, unsealed', { concurrency: 50, runs: 400, steps: 10, plain: true }],
 ]
 
 export async function benchSteps(server: string, say: (line: string) => void): Promise<Record<string, unknown>> {
   const at = await freshDatabase(server, 'plimsoll_bench_steps')
   // as a worker's: connections live for days, and their plans with them
   const store = counting(await openPostgres({ url: at.url, connections: 4 }))
+  const folder = await mkdtemp(join(tmpdir(), 'plimsoll-bench-'))
   try {
+    const keys = await openKeyFile(join(folder, 'key.json'), true)
     // the compiler of the engine needs some thousand steps before it has seen everything
-    await cell(at, store, { concurrency: 1, runs: WARM_UP, steps: 10 })
+    await cell(at, store, keys, { concurrency: 1, runs: WARM_UP, steps: 10 })
     const concurrency: Record<string, Record<string, number>> = {}
     for (const [name, load] of LOADS) {
       const cells: (Cell & { bare: number })[] = []
       for (let round = 0; round < ROUNDS; round++) {
         const bare = await bareCommits(at.admin, BARE)
-        cells.push({ ...(await cell(at, store, load)), bare })
+        cells.push({ ...(await cell(at, store, keys, load)), bare })
       }
       const of = (pick: (c: Cell & { bare: number }) => number) => median(cells.map(pick))
       const figures = {
@@ -218,7 +231,7 @@ export async function benchSteps(server: string, say: (line: string) => void): P
         `concurrency ${name}: ${stepsPerSecond.toFixed(0)} steps/s, bare ${bareCommitsPerSecond.toFixed(0)} commits/s, ratio ${ratio.toFixed(3)}`,
       )
     }
-    const bytesPerStep = { 10: await rowBytes(at, store, 10), 1000: await rowBytes(at, store, 1_000) }
+    const bytesPerStep = { 10: await rowBytes(at, store, keys, 10), 1000: await rowBytes(at, store, keys, 1_000) }
     say(
       `bytes per step: ${bytesPerStep[10].toFixed(0)} in a run of 10, ${bytesPerStep[1000].toFixed(0)} in a run of 1000`,
     )
@@ -226,5 +239,6 @@ export async function benchSteps(server: string, say: (line: string) => void): P
   } finally {
     await store.db.close()
     await at.drop()
+    await rm(folder, { recursive: true })
   }
 }

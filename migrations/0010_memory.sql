@@ -224,5 +224,6 @@ grant delete on plimsoll.memory_source, plimsoll.memory_use to plimsoll_app;
 grant update (body, status, version, memory_id, decided_by, decided_at) on plimsoll.memory_candidate to plimsoll_app;
 grant update (state, basis, decided_by, decided_at) on plimsoll.consent to plimsoll_app;
 grant update (joined_at, left_at) on plimsoll.member to plimsoll_app;
-grant insert on plimsoll.tombstone to plimsoll_app;
+-- forgotten again, it is forgotten from then on
+grant insert, update (created_at) on plimsoll.tombstone to plimsoll_app;
 reset role;

@@ -67,7 +67,8 @@ begin
   alter table plimsoll.tenant_key force row level security;
   execute format('create policy tenant on plimsoll.tenant_key for all to plimsoll_app using (%s) with check (%s)', tenant_key, tenant_key);
   foreach t in array array['tenant_key', 'run', 'effect', 'confirmation', 'delta', 'idempotency', 'signal', 'delivery', 'endpoint',
-    'tombstone', 'audit', 'legal_hold', 'retention', 'session', 'artifact'] loop
+    'tombstone', 'audit', 'legal_hold', 'retention', 'session', 'artifact', 'memory', 'memory_version',
+    'memory_source'] loop
     execute format('create policy shred on plimsoll.%I for all to plimsoll_shred using (%s) with check (%s)', t, whole_tenant, whole_tenant);
   end loop;
 end $wall$;
@@ -95,6 +96,9 @@ grant select (tenant_id), update (days) on plimsoll.retention to plimsoll_shred;
 grant select, insert on plimsoll.tombstone to plimsoll_shred;
 grant select (tenant_id, environment, id), insert, update (reason) on plimsoll.audit to plimsoll_shred;
 grant select (tenant_id, released_at) on plimsoll.legal_hold to plimsoll_shred;
+grant select (tenant_id, environment, id, version, deleted_at), update (status, deleted_at, value, value_hash, version) on plimsoll.memory to plimsoll_shred;
+grant select (tenant_id, memory_id), update (value, value_hash) on plimsoll.memory_version to plimsoll_shred;
+grant select (tenant_id, memory_id), update (quote) on plimsoll.memory_source to plimsoll_shred;
 grant select (tenant_id, environment, id, revoked_at), update (revoked_at) on plimsoll.credential to plimsoll_shred;
 reset role;
 
@@ -200,6 +204,12 @@ begin
     if e.kind = 'tombstone' then
       insert into plimsoll.tombstone (tenant_id, kind, id, environment) values (e.tenant, e.target, e.id, e.environment) on conflict do nothing;
       get diagnostics changed = row_count;
+      if e.target = 'memory' then
+        update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = '', value_hash = '', version = m.version + 1
+        where m.tenant_id = e.tenant and m.id = e.id and m.deleted_at is null;
+        update plimsoll.memory_version v set value = null, value_hash = '' where v.tenant_id = e.tenant and v.memory_id = e.id;
+        update plimsoll.memory_source s set quote = null where s.tenant_id = e.tenant and s.memory_id = e.id;
+      end if;
     elsif e.kind = 'revoked' then
       update plimsoll.credential r set revoked_at = to_timestamp(e.at_ms / 1000)
       where r.tenant_id = e.tenant and r.id = e.id and r.revoked_at is null;

@@ -6,6 +6,9 @@
 
 set local role plimsoll_owner;
 
+-- when arguments and result were taken away: the role that does it can read neither
+alter table plimsoll.effect add column forgotten_at timestamptz;
+
 create table plimsoll.deletion (
   tenant_id    text not null,
   id           text not null,
@@ -77,7 +80,7 @@ grant update (memories, messages, sessions, due_at, attempts, done_at) on plimso
 grant update (removed, error, done_at) on plimsoll.deletion_part to plimsoll_app;
 grant select (tenant_id, environment, id, due_at, done_at) on plimsoll.deletion to plimsoll_retain;
 grant select (seq, step), update (body, content_hash, tokens) on plimsoll.message to plimsoll_retain;
-grant select (step, position) on plimsoll.effect to plimsoll_retain;
+grant select (step, position, forgotten_at), update (forgotten_at) on plimsoll.effect to plimsoll_retain;
 grant select (step, position) on plimsoll.confirmation to plimsoll_retain;
 reset role;
 
@@ -127,11 +130,10 @@ begin
   update plimsoll.confirmation c set plan = p_blank_plan
   from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
   where c.tenant_id = p_tenant and c.run_id = f.run and c.step = f.step and c.position = f.position;
-  update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
+  update plimsoll.effect e set arguments = p_blank, result = p_blank, forgotten_at = now()
   from jsonb_to_recordset(p_calls) as f (run text, step int, "position" int)
   where e.tenant_id = p_tenant and e.run_id = f.run and e.step = f.step and e.position = f.position and e.status = 'settled'
-    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
-    and octet_length(e.arguments) > octet_length(p_blank);
+    and e.forgotten_at is null;
   get diagnostics n = row_count;
   return n;
 end $f$;
@@ -161,9 +163,8 @@ begin
     removed := removed + n;
     delete from plimsoll.delta d where d.tenant_id = p_tenant and d.run_id = r.id;
     update plimsoll.confirmation c set plan = p_blank_plan where c.tenant_id = p_tenant and c.run_id = r.id;
-    -- what is sealed looks different each time; nothing that was asked is as short as what stands for nothing
-    update plimsoll.effect e set arguments = p_blank, result = case when e.result is null then null else p_blank end
-    where e.tenant_id = p_tenant and e.run_id = r.id and octet_length(e.arguments) > octet_length(p_blank);
+    update plimsoll.effect e set arguments = p_blank, result = p_blank, forgotten_at = now()
+    where e.tenant_id = p_tenant and e.run_id = r.id and e.forgotten_at is null;
     get diagnostics n = row_count;
     removed := removed + n;
     update plimsoll.artifact a set about = null, removed_at = now() where a.tenant_id = p_tenant and a.run_id = r.id and a.removed_at is null;

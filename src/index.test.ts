@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import * as credentials from './credentials.ts'
+import * as keys from './keys.ts'
 import * as main from './index.ts'
 import * as mcp from './mcp.ts'
 import * as objects from './objects.ts'
@@ -32,6 +33,7 @@ describe('the doors', () => {
 
   it.each([
     ['credentials', credentials, ['memoryTokens', 'oauthAccounts']],
+    ['keys', keys, ['addToKeyFile', 'keyFileOf', 'openKeyFile', 'restoreFolder']],
     ['mcp', mcp, ['definitionsOf', 'isolation', 'mcp']],
     ['objects', objects, ['file', 'openObjects']],
     ['sinks', sinks, ['redisStream']],
@@ -44,7 +46,7 @@ describe('the doors', () => {
     const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
       exports: Record<string, { types: string; default: string }>
     }
-    const doors = ['.', './credentials', './mcp', './objects', './sinks', './testing']
+    const doors = ['.', './credentials', './keys', './mcp', './objects', './sinks', './testing']
     expect(Object.keys(exports)).toEqual(doors)
     for (const { types, default: code } of Object.values(exports)) {
       expect(types).toBe(code.replace(/\.js$/, '.d.ts'))

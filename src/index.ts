@@ -1,14 +1,11 @@
 /**
- * The door `plimsoll`: what a product imports on its first day, by name. `plimsoll/objects`, `plimsoll/credentials`,
+ * The door `plimsoll`: what a product imports on its first day, by name. `plimsoll/objects`, `plimsoll/keys`, `plimsoll/credentials`,
  * `plimsoll/sinks`, `plimsoll/mcp` and `plimsoll/testing` have the rest.
  */
 export { z } from 'zod'
 export type { Db } from './db/port.ts'
 export { inspectStore, type StoreReport } from './db/inspect.ts'
 export { openStore } from './db/open.ts'
-export { openKeyFile } from './db/keyfile.ts'
-export type { KeyProvider, WrappedKey } from './db/keyprovider.ts'
-export { keyFileOf } from './db/storekeys.ts'
 export { migrate, pendingMigrations } from './db/upgrade.ts'
 export { createHttpServer, type HttpOptions, type HttpServer } from './http/server.ts'
 export { EXIT, Fault, type FaultCode, FAULTS } from './kernel/fault.ts'
@@ -22,8 +19,6 @@ export type { Model, ModelPart, ModelRequest } from './model/port.ts'
 export { agent, type Agent, type AgentSpec } from './run/agent.ts'
 export { END_REASONS, type EndReason } from './run/reasons.ts'
 export type { Worker } from './run/worker.shell.ts'
-export type { RestoreLog } from './journal/restorelog.ts'
-export { restoreFolder } from './journal/restorelog.shell.ts'
 export { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export type { Contract, Plan, ProbeOutcome, ToolContext } from './tool/contract.ts'
 export { tool } from './tool/define.ts'

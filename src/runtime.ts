@@ -6,6 +6,7 @@ import { storeReady } from './db/ready.ts'
 import { keyedDb, openKeyring, WHOLE_TENANT } from './db/keyring.ts'
 import type { KeyProvider } from './db/keyprovider.ts'
 import { type ContentKeys, plainSealer } from './db/seal.ts'
+import { rewrapAll } from './db/storekeys.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
 import type { ConfirmationView } from './gate/confirmation.ts'
 import { type EffectStore, effectStore } from './journal/effect.store.ts'
@@ -15,10 +16,12 @@ import { outboxStore } from './journal/outbox.store.ts'
 import { startRelay } from './journal/relay.shell.ts'
 import { type Retention, retentionOf, startSweeping } from './journal/retention.shell.ts'
 import type { RestoreLog } from './journal/restorelog.ts'
-import { restoreFrom, restoreWriter, startLogging } from './journal/restorelog.shell.ts'
+import { restoreWriter, startLogging } from './journal/restorelog.shell.ts'
 import { restoreStore } from './journal/restorelog.store.ts'
+import { BLANK, BLANK_PLAN } from './journal/retention.ts'
 import { retentionStore } from './journal/retention.store.ts'
-import { type Destroyed, tenantStore } from './journal/tenants.store.ts'
+import { type Tenants, tenantsOf } from './journal/tenants.shell.ts'
+import { tenantStore } from './journal/tenants.store.ts'
 import type { Sink } from './journal/sink.ts'
 import { openBulkheads } from './kernel/bulkhead.shell.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -28,11 +31,13 @@ import type { Ids, RunId, SessionId } from './kernel/ids.ts'
 import type { Random } from './kernel/random.ts'
 import type { Actor } from './kernel/scope.ts'
 import { systemClock, systemIds, systemRandom } from './kernel/system.shell.ts'
-import { scopeOf } from './request/actor.ts'
+import { actorFrom, scopeOf } from './request/actor.ts'
 import { type CredentialStore, credentialStore, type NewKey } from './request/credential.store.ts'
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
+import type { Centre } from './memory/centre.shell.ts'
+import { memoryOf } from './memory/memory.shell.ts'
 import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import type { Absence, Agent } from './run/agent.ts'
@@ -43,6 +48,7 @@ import type { ToolServices } from './run/services.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
 import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
+import { tokensOf } from './run/said.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
 import { closeConversation, openConversation } from './run/talk.shell.ts'
@@ -86,6 +92,8 @@ export interface RuntimeOptions {
   readonly refusePlain?: boolean
   /** Where it is written what an older state of the database must be told: `restoreFolder(…)`. */
   readonly restoreLog?: RestoreLog
+  /** How long backups of the database are kept, as receipts of destruction tell it. */
+  readonly backupDays?: number
   readonly clock?: Clock
   readonly ids?: Ids
   readonly random?: Random
@@ -123,6 +131,8 @@ export interface Runtime {
   readonly retention: Retention
   /** What a caller may look at. */
   readonly reads: Reads
+  /** What people do with what is remembered of them. */
+  readonly memory: Centre
   /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
   door(secret: string): Door
   createKey(key: NewKey): Promise<MadeKey>
@@ -161,17 +171,8 @@ export interface Runtime {
   download(actor: Actor, artifact: ArtifactView, range: ByteRange): Promise<AsyncIterable<Uint8Array>>
   /** Removes objects and folders that nobody needs any more. Workers do so every hour. */
   sweep(): Promise<{ readonly objects: number; readonly folders: number }>
-  /**
-   * Tells the database what the restore log knows and it does not, which is something only when a backup was put back. Before
-   * anything is served, and done by `work`, too. How much it was.
-   */
-  restore(): Promise<number>
-  /**
-   * Ends a tenant: its keys are destroyed, and with them everything that was sealed for it; its runs end. `reason` stands in
-   * the audit as it is. Other processes hold its keys for 15 seconds at most, or until their next statement for it.
-   * @throws Fault `tenant_held` under a legal hold · `invalid_definition` without `keys`
-   */
-  destroyTenant(tenant: string, by: { readonly actor: string; readonly reason: string }): Promise<Destroyed>
+  /** Keys and ends of whole tenants, and what is told to a backup that was put back. */
+  readonly tenants: Tenants
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -211,7 +212,39 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const log = options.restoreLog ?? null
   const restoring = log && { restores: restoreStore(db), log, clock, random }
   const writer = restoring && restoreWriter(restoring)
-  const restore = async () => (restoring ? restoreFrom(restoring) : 0)
+  const memory = memoryOf({
+    db,
+    keys: sealer,
+    ids,
+    clock,
+    scopeOf,
+    withSource: [],
+    blank: { arguments: BLANK, plan: BLANK_PLAN },
+    tokensOf,
+    close: async (scope, session) => void (await sessions.close(scopeOf(systemOf(scope)), session as SessionId, null)),
+    async cancel(scope, run) {
+      await cancelRun(outside, systemOf(scope), run, 'operator', null)
+      for (const worker of workers) worker.cancel(run)
+    },
+    subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
+    mayExport: async (scope, subject) => (await rates.take(scope, `memory.export:${subject}`, EXPORTS)).taken,
+    async removeObject(key) {
+      if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
+      await objects.delete(key)
+      return true
+    },
+    others: {},
+  })
+  const tenants = tenantsOf({
+    tenants: tenantStore(db, WHOLE_TENANT),
+    ring,
+    rewrap: (of) => rewrapAll(options.db, of, keys?.id ?? ''),
+    restoring,
+    writer,
+    clock,
+    ids,
+    backupDays: options.backupDays ?? null,
+  })
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
@@ -244,6 +277,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     endpoints,
     retention: retentionOf(retaining),
     reads,
+    memory: memory.centre,
     door: (secret) => openDoor({ credentials, clock, random }, secret),
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
     once: (caller, request, perform, stored) =>
@@ -304,24 +338,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
     sweep,
-    restore,
-    async destroyTenant(tenant, by) {
-      if (!ring) throw new Fault('invalid_definition', 'A tenant whose content is not sealed cannot be destroyed.')
-      const done = await tenantStore(db, WHOLE_TENANT).destroy(tenant, { ...by, audit: ids.next('aud') })
-      if (done.outcome === 'held') throw new Fault('tenant_held')
-      ring.forget(tenant)
-      // at once, and not when a worker comes by: a backup may be put back before
-      await writer?.write()
-      return done
-    },
+    tenants,
     async work(how = {}) {
-      if (restoring) await restore()
+      if (restoring) await tenants.restore()
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
       const worker = await startWorker({
         ...how,
         db,
         beside(id, everyMs) {
           const all = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
+          all.push(memory.forgetting(onError))
           if (writer) all.push(startLogging(writer, clock, onError))
           return { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) }
         },
@@ -363,6 +389,13 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   }
 }
+
+/** Of one subject: enough for a person, and too few for who copies. */
+const EXPORTS = { calls: 5, perMs: 3_600_000 }
+
+/** Who ends what is to be forgotten. */
+const systemOf = ({ tenant, environment }: Pick<Actor, 'tenant' | 'environment'>): Actor =>
+  actorFrom({ kind: 'operator', tenant, environment, user: 'plimsoll', subject: 'plimsoll', permissions: ['*'] })
 
 // a relay that fails in silence looks like one that has nothing to do
 const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))

@@ -14,6 +14,7 @@ import { failure, isUsage, type Output, output, usage } from './output.ts'
 import type { ListOptions } from './runs.ts'
 import type { RunRetentionOptions, SetRetentionOptions } from './retention.ts'
 import type { TellOptions } from './signals.ts'
+import type { DestroyOptions, StorePlace } from './sealing.ts'
 import type { StartOptions } from './start.ts'
 import type { CreateWebhookOptions, ReplayOptions } from './webhooks.ts'
 import { visible } from './visible.ts'
@@ -83,6 +84,7 @@ function commands(out: Output, exits: Exits): Command {
   keys(program, out)
   webhooks(program, out)
   retention(program, out)
+  sealing(program, out)
   mcp(program, out, exits)
   leaf(program, 'version', 'the version of this program').action(async () =>
     (await import('./version.ts')).version(out),
@@ -281,6 +283,33 @@ function keys(program: Command, out: Output): void {
   server(leaf(group, 'revoke <key>', 'ends a key and every token that it minted')).action(
     async (id: string, given: Reach) => (await import('./keys.ts')).revokeKey(id, given, out),
   )
+}
+
+/** Commands on the store itself, behind `--db` or the folder. */
+function sealing(program: Command, out: Output): void {
+  const load = () => import('./sealing.ts')
+  const named = (command: Command): Command =>
+    place(command).option('--definition <file>', 'whose `keys` wrap the keys of tenants, instead of a key file')
+  const keys = program.commands.find((command) => command.name() === 'keys') as Command
+  named(leaf(keys, 'rotate-data <tenant>', 'the next key that seals the content of a tenant')).action(
+    async (tenant: string, given: StorePlace) => (await load()).rotateData(tenant, given, out),
+  )
+  named(leaf(keys, 'rotate-master', 'another key in the key file, which wraps all others')).action(
+    async (given: StorePlace) => (await load()).rotateMaster(given, out),
+  )
+  named(leaf(keys, 'rewrap', 'wraps the keys of all tenants by the current key')).action(async (given: StorePlace) =>
+    (await load()).rewrap(given, out),
+  )
+  named(leaf(program.command('tenants').description('whole tenants'), 'destroy <tenant>', 'its content, for ever'))
+    .requiredOption('--reason <text>', 'for the audit, as it is written')
+    .requiredOption('--confirm <tenant>', 'the name once more')
+    .action(async (tenant: string, given: DestroyOptions) => (await load()).destroyTenant(tenant, given, out))
+  const backups = program.command('restore').description('a backup that was put back')
+  for (const [verb, what] of [
+    ['check', 'whether the database is older than its restore log'],
+    ['apply', 'tells it what was deleted, spent, revoked or destroyed since'],
+  ] as const)
+    place(leaf(backups, verb, what)).action(async (given: StorePlace) => (await load()).restore(verb, given, out))
 }
 
 function webhooks(program: Command, out: Output): void {

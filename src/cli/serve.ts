@@ -1,7 +1,8 @@
 /** The life of a process that serves: its store, its words, and the signal that ends it. */
 import { join } from 'node:path'
-import { createRuntime, type Db, Fault, keyFileOf, openStore, restoreFolder, type Runtime } from '../index.ts'
+import { createRuntime, type Db, Fault, openStore, type Runtime } from '../index.ts'
 import { EXIT } from '../kernel/fault.ts'
+import { keyFileOf, restoreFolder } from '../keys.ts'
 import { type ObjectStore, openObjects } from '../objects.ts'
 import type { Definition } from './definition.ts'
 import { failure, type Output } from './output.ts'
@@ -34,8 +35,10 @@ export async function openRuntime(
     const restoreLog = restoreFolder(restoreFolderIn(data))
     const folders = join(data, 'folders')
     const refusePlain = process.env['PLIMSOLL_PLAIN_CONTENT'] === 'refuse'
-    const runtime = createRuntime({ objects, ...told, keys, refusePlain, restoreLog, db, agents, folders })
-    await runtime.restore()
+    const days = Number(process.env['PLIMSOLL_BACKUP_DAYS'])
+    const backups = days > 0 ? { backupDays: days } : {}
+    const runtime = createRuntime({ objects, ...told, ...backups, keys, refusePlain, restoreLog, db, agents, folders })
+    await runtime.tenants.restore()
     return { db, runtime }
   } catch (error) {
     await db.close()

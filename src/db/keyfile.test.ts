@@ -57,7 +57,13 @@ it('G7 D2 a file that others can read, or that is damaged, is refused and never 
   chmodSync(path, 0o640)
   expect(await refusal(openKeyFile(path, true))).toBe('sealing_key_unfit')
   chmodSync(path, 0o600)
-  for (const damaged of ['', '{}', 'null', text.slice(0, 40), text.replace(/"kek_\w{16}":/, '"kek_0000000000000000":')]) {
+  for (const damaged of [
+    '',
+    '{}',
+    'null',
+    text.slice(0, 40),
+    text.replace(/"kek_\w{16}":/, '"kek_0000000000000000":'),
+  ]) {
     writeFileSync(path, damaged)
     expect([damaged, await refusal(openKeyFile(path, true))]).toEqual([damaged, 'sealing_key_unfit'])
     expect(readFileSync(path, 'utf8')).toBe(damaged)

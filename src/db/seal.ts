@@ -43,7 +43,9 @@ export const plainSealer: ContentKeys = {
     return sealed.subarray(1)
   },
   hash: (tenant, purpose, text) =>
-    createHmac('sha256', createHash('sha256').update(`plain/${tenant}/${purpose}`).digest()).update(text).digest(),
+    createHmac('sha256', createHash('sha256').update(`plain/${tenant}/${purpose}`).digest())
+      .update(text)
+      .digest(),
   veil: (_tenant, text) => text,
   unveil: (_tenant, veiled) => veiled,
 }

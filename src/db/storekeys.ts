@@ -21,7 +21,7 @@ export async function keyFileOf(db: Db, path: string): Promise<KeyFile> {
 
 /** Wraps the keys of all tenants by `id`, the current key of the ring's provider. How many there were. */
 export async function rewrapAll(db: Db, ring: Keyring, id: string): Promise<number> {
-  for (let done = 0; ;) {
+  for (let done = 0; ; ) {
     const rows = await db.call(keysUnderOthers, { keks: [id], limit: AT_A_TIME })
     if (rows.length === 0) return done
     let now = 0

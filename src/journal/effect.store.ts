@@ -46,8 +46,11 @@ export interface EffectStore {
 }
 
 /** The hash as the API tells it. */
-const shown = <R extends { readonly argumentsHash: string }>(keys: ContentKeys, { tenant }: Scope, rows: readonly R[]) =>
-  rows.map((row) => ({ ...row, argumentsHash: keys.unveil(tenant, row.argumentsHash) }))
+const shown = <R extends { readonly argumentsHash: string }>(
+  keys: ContentKeys,
+  { tenant }: Scope,
+  rows: readonly R[],
+) => rows.map((row) => ({ ...row, argumentsHash: keys.unveil(tenant, row.argumentsHash) }))
 
 const readUnknown = async (db: Db, keys: ContentKeys, scope: Scope, limit: number) =>
   shown(keys, scope, await db.read(scope, unknownEffects, { tenant: scope.tenant, limit }))

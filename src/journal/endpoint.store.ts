@@ -109,7 +109,13 @@ export function endpointStore(db: Db, keys: ContentKeys): EndpointStore {
       return row?.until ?? null
     },
     async setState(scope, id, state, reason, by) {
-      const params = { ...keyOf(scope), id, state, reason: reason === null ? null : keys.veil(scope.tenant, reason), ...by }
+      const params = {
+        ...keyOf(scope),
+        id,
+        state,
+        reason: reason === null ? null : keys.veil(scope.tenant, reason),
+        ...by,
+      }
       return (await db.write(scope, setState, params)).length > 0
     },
     remove: async (scope, id, by) => (await db.write(scope, deleteEndpoint, { ...keyOf(scope), id, ...by })).length > 0,
@@ -120,7 +126,13 @@ export function endpointStore(db: Db, keys: ContentKeys): EndpointStore {
     async replay(scope, id, from, by) {
       const place =
         'run' in from ? { run: from.run, seq: from.seq, since: null } : { run: null, seq: 1, since: from.since }
-      const [row] = await db.write(scope, replay, { ...keyOf(scope), id, ...place, ...by, reason: keys.veil(scope.tenant, by.reason) })
+      const [row] = await db.write(scope, replay, {
+        ...keyOf(scope),
+        id,
+        ...place,
+        ...by,
+        reason: keys.veil(scope.tenant, by.reason),
+      })
       return row?.runs ?? 0
     },
   }

@@ -45,11 +45,21 @@ export function restoreWriter({ restores, log, random }: RestoreParts): RestoreW
   }
 }
 
-/** Tells the database every segment that is newer than it. How much of it the database did not know. */
-export async function restoreFrom({ restores, log }: Pick<RestoreParts, 'restores' | 'log'>): Promise<number> {
+/**
+ * Tells the database every segment that is newer than it. How much of it the database did not know; a dry run only counts
+ * what there is to tell.
+ */
+export async function restoreFrom(
+  { restores, log }: Pick<RestoreParts, 'restores' | 'log'>,
+  dry: boolean,
+): Promise<number> {
   let changed = 0
   for await (const { name, text } of log.after((await restores.mark()).segment)) {
     const entries = readSegment(name, text)
+    if (dry) {
+      changed += entries.length
+      continue
+    }
     for (let i = 0; i < entries.length; i += AT_A_TIME)
       changed += await restores.restore(entries.slice(i, i + AT_A_TIME))
     await restores.reached(name, lastOf(entries))

@@ -27,8 +27,7 @@ export interface RestoreLog {
 }
 
 /** `at` in milliseconds; `mark` keeps two processes apart that write in the same one. */
-export const segmentName = (at: number, mark: string): string =>
-  `${String(Math.floor(at)).padStart(15, '0')}-${mark}`
+export const segmentName = (at: number, mark: string): string => `${String(Math.floor(at)).padStart(15, '0')}-${mark}`
 
 export const segmentText = (entries: readonly RestoreEntry[]): string =>
   entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')

@@ -156,6 +156,7 @@ export const FAULTS = {
   content_destroyed: row('not_found', 'stop', 'user', 410, EXIT.notFound, 'The content of this tenant was destroyed.', 'Nothing: it cannot come back.'),
   sealing_key_missing: row('unavailable', 'stop', 'operator', 503, EXIT.unavailable, 'The key that wraps the keys of tenants is not there.', 'Put the key file back, or name it by PLIMSOLL_KEY_FILE; what was sealed under another one cannot be read without it.'),
   sealing_key_unfit: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The key that wraps the keys of tenants is not the one of this database.', 'Give all processes of one database the same key file by PLIMSOLL_KEY_FILE, readable by its owner alone.'),
+  restore_pending: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The database is older than its restore log: a backup was put back.', 'Run `plimsoll restore apply`, or start the server, which does it first.'),
   tenant_held: row('conflict', 'stop', 'operator', 409, EXIT.conflict, 'A legal hold forbids to destroy the tenant.', 'Release the hold first.'),
   content_damaged: row('corrupt_output', 'stop', 'operator', 500, EXIT.failure, 'Stored content does not match its hash.', 'Restore it from a backup; the run is not continued on it.'),
   mcp_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The server of tools cannot be reached.', 'Check its address; or its command, whose files have whole paths unless `cwd` is given, and what it writes to its error output.'),

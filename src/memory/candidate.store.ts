@@ -1,6 +1,6 @@
 /** What waits for the subject's word, what the subject has said about purposes, and who belongs where. */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import type { Id } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
@@ -17,7 +17,7 @@ import {
   setConsent,
 } from './candidate.sql.ts'
 import { type CandidateId, type Entry, type MemoryId, placeText } from './entry.ts'
-import { type KeyedHash, valueHash } from './memory.store.ts'
+import { valueHash } from './memory.store.ts'
 
 export interface Question {
   readonly id: CandidateId
@@ -79,13 +79,13 @@ export interface CandidateStore {
   members(scope: Scope, place: string): Promise<readonly { readonly user: string; readonly joinedAt: number }[]>
 }
 
-export function candidateStore(db: Db, sealer: Sealer, hash: KeyedHash): CandidateStore {
+export function candidateStore(db: Db, keys: ContentKeys): CandidateStore {
   const walls = ({ tenant, environment }: Scope) => ({ tenant, environment })
   const view = (tenant: string, row: CandidatesRow): Question => {
     const { body, place: _, valueHash: __, ...rest } = row
     const known = rest as unknown as Omit<Question, 'entry'>
     const isOpen = known.status === 'pending'
-    const entry = isOpen ? (JSON.parse(Buffer.from(sealer.open(tenant, body)).toString()) as Json) : null
+    const entry = isOpen ? (JSON.parse(Buffer.from(keys.open(tenant, body)).toString()) as Json) : null
     return { ...known, entry: entry as Entry | null }
   }
   const listed = async (scope: Scope, filter: { subject: string; id: string; after: string; limit: number }) =>
@@ -101,8 +101,8 @@ export function candidateStore(db: Db, sealer: Sealer, hash: KeyedHash): Candida
         place: placeText(entry.place),
         key: entry.key,
         many,
-        body: Buffer.from(sealer.seal(scope.tenant, Buffer.from(JSON.stringify(entry)))).toString('base64'),
-        value_hash: valueHash(hash, scope.tenant, entry.value),
+        body: Buffer.from(keys.seal(scope.tenant, Buffer.from(JSON.stringify(entry)))).toString('base64'),
+        value_hash: valueHash(keys, scope.tenant, entry.value),
         reasons,
         open_ms: openMs,
       }

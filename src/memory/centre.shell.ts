@@ -6,7 +6,7 @@
  * G7  operators see values with a reason only, and it stands in the audit
  */
 import { Fault } from '../kernel/fault.ts'
-import type { Ids, SessionId } from '../kernel/ids.ts'
+import type { ArtifactId, Ids, SessionId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import { holds } from '../kernel/permission.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
@@ -53,6 +53,8 @@ export interface Centre {
   forgetMessage(actor: Actor, message: string): Promise<Receipt>
   /** A conversation with all that its runs were told, asked and returned. Runs that are active are canceled. */
   forgetConversation(actor: Actor, session: SessionId): Promise<Receipt>
+  /** What a call has returned and nobody read whole: its row says so at once, and its object goes. */
+  forgetArtifact(actor: Actor, artifact: ArtifactId): Promise<Receipt>
   /** Everything of a subject: by the person, or by an operator whom the person has asked. */
   forgetSubject(actor: Actor, subject: string): Promise<Receipt>
   deletions(actor: Actor, page: PageWanted): Promise<Page<Deletion>>
@@ -209,6 +211,13 @@ export function centreOf(parts: CentreParts): Centre {
       } as const
       return startForgetting(forgetting, scope, actor, wanted)
     },
+    async forgetArtifact(actor, artifact) {
+      const scope = own(actor)
+      const found = await forgetting.store.artifactOwner(scope, artifact)
+      if (!found || found.user !== actor.user) throw new Fault('not_found')
+      const wanted = { ...target, subject: found.subject, kind: 'artifact', target: artifact } as const
+      return startForgetting(forgetting, scope, actor, wanted)
+    },
     async forgetSubject(actor, subject) {
       const scope = actor.kind === 'operator' ? ops(actor) : own(actor)
       if (actor.kind !== 'operator' && subject !== actor.subject) throw new Fault('not_found')
@@ -254,6 +263,8 @@ export function centreOf(parts: CentreParts): Centre {
       return pageOf(rows, page.limit, (row) => row.id)
     },
     async reveal(actor, id, reason) {
+      const [known] = await memories.facts(ops(actor), { subject: '', id, after: '', limit: 1 })
+      if (!known) throw new Fault('not_found')
       const found = await memories.reveal(ops(actor), id, { audit: ids.next('aud'), actor: actor.user, reason })
       if (!found) throw new Fault('not_found')
       return found.value

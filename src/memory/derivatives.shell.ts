@@ -21,6 +21,8 @@ export interface Forgetting {
   readonly close: (scope: Walls, session: string) => Promise<void>
   /** Ends a run that still works on what is to be forgotten. */
   readonly cancel: (scope: Walls, run: RunId) => Promise<void>
+  /** Removes an object; false when it was not there. */
+  readonly removeObject: (key: string) => Promise<boolean>
   /** What other slices keep of it. */
   readonly others: Readonly<Record<string, (scope: Walls, deletion: Deletion | null) => Promise<number>>>
 }
@@ -87,6 +89,15 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
           sessions: deletion.sessions,
           subject: deletion.kind === 'subject' ? deletion.subject : '',
         }),
+  async objects({ store, removeObject }, scope, deletion) {
+    const artifact = deletion?.kind === 'artifact' ? deletion.target : ''
+    const sessions = deletion?.sessions ?? []
+    if (deletion && sessions.length === 0 && artifact === '') return 0
+    let removed = 0
+    for (const key of await store.removeArtifacts(scope, { sessions, artifact }))
+      if (await removeObject(key)) removed += 1
+    return removed
+  },
   async calls({ store, blank, tokensOf }, scope, deletion) {
     const calls = await store.calls(scope, only(deletion))
     const rewritten = await Promise.all(calls.map((call) => withoutCall(store, scope, call)))

@@ -174,3 +174,15 @@ returning u.memory_id;
 -- name: heldBy
 select h.id from plimsoll.legal_hold h where h.tenant_id = :tenant::text and h.environment = :environment::text and h.released_at is null
   and (h.subject_id is null or h.subject_id = :subject::text) order by h.id limit 1;
+
+-- name: removeArtifacts
+-- of conversations, or one; without either those that were removed of late, whose objects should be gone
+update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
+where a.tenant_id = :tenant::text and a.environment = :environment::text
+  and (a.session_id = any (:sessions::text[]) or a.id = :artifact::text
+    or (:artifact::text = '' and cardinality(:sessions::text[]) = 0 and a.removed_at > now() - interval '30 days'))
+returning a.object_key as "key!";
+
+-- name: artifactOwner
+select a.user_id as "user", a.subject_id as "subject" from plimsoll.artifact a
+where a.tenant_id = :tenant::text and a.environment = :environment::text and a.id = :id::text and a.removed_at is null;

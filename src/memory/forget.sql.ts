@@ -533,3 +533,41 @@ export const heldBy: Statement<HeldByParams, HeldByRow> = {
   and (h.subject_id is null or h.subject_id = $3::text) order by h.id limit 1`,
   params: ['tenant', 'environment', 'subject'],
 }
+
+export interface RemoveArtifactsParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly sessions: readonly (string | null)[]
+  readonly artifact: string
+}
+export interface RemoveArtifactsRow {
+  readonly key: string
+}
+/**
+ * of conversations, or one; without either those that were removed of late, whose objects should be gone
+ */
+export const removeArtifacts: Statement<RemoveArtifactsParams, RemoveArtifactsRow> = {
+  name: 'forget_removeArtifacts_684a00c0',
+  text: `update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
+where a.tenant_id = $1::text and a.environment = $2::text
+  and (a.session_id = any ($3::text[]) or a.id = $4::text
+    or ($4::text = '' and cardinality($3::text[]) = 0 and a.removed_at > now() - interval '30 days'))
+returning a.object_key as "key"`,
+  params: ['tenant', 'environment', 'sessions', 'artifact'],
+}
+
+export interface ArtifactOwnerParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly id: string
+}
+export interface ArtifactOwnerRow {
+  readonly user: string
+  readonly subject: string
+}
+export const artifactOwner: Statement<ArtifactOwnerParams, ArtifactOwnerRow> = {
+  name: 'forget_artifactOwner_79d4146f',
+  text: `select a.user_id as "user", a.subject_id as "subject" from plimsoll.artifact a
+where a.tenant_id = $1::text and a.environment = $2::text and a.id = $3::text and a.removed_at is null`,
+  params: ['tenant', 'environment', 'id'],
+}

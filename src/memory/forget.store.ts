@@ -1,6 +1,6 @@
 /** Forgetting as statements: each may run again, and counts what it removed. */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
 import { hashBytes } from '../kernel/canonical.ts'
 import type { FaultCode } from '../kernel/fault.ts'
 import type { Id, RunId } from '../kernel/ids.ts'
@@ -10,6 +10,7 @@ import type { By } from './candidate.store.ts'
 import type { MemoryId, Place } from './entry.ts'
 import {
   activeRunsOf,
+  artifactOwner,
   callsOf,
   deletions,
   type DeletionsRow,
@@ -34,10 +35,11 @@ import {
   openDeletion,
   partDone,
   partsOf,
+  removeArtifacts,
   sessionsOf,
   widenDeletion,
 } from './forget.sql.ts'
-import { type KeyedHash, valueHash, valueMark } from './memory.store.ts'
+import { valueHash, valueMark } from './memory.store.ts'
 
 export type DeletionId = Id<'del'>
 export type DeletionKind = 'memory' | 'message' | 'conversation' | 'artifact' | 'subject' | 'purpose'
@@ -127,6 +129,9 @@ export interface ForgetStore {
   sessionsOf(scope: Walls, subject: string): Promise<readonly string[]>
   activeRuns(scope: Walls, session: string): Promise<readonly RunId[]>
   messagesOfSession(scope: Walls, session: string): Promise<readonly string[]>
+  /** Keys of objects that nobody may read from now on. */
+  removeArtifacts(scope: Walls, of: { readonly sessions: readonly string[]; readonly artifact: string }): Promise<readonly string[]>
+  artifactOwner(scope: Walls, id: string): Promise<{ readonly user: string; readonly subject: string } | null>
   memoriesAbout(scope: Walls, of: { readonly subject: string; readonly session: string }): Promise<readonly MemoryId[]>
 }
 
@@ -140,11 +145,11 @@ export interface MessageOwner {
 /** Somebody may write a memory while it is being forgotten: then what it holds now is marked as well. */
 const MOST_VERSIONS_MEANWHILE = 20
 
-export function forgetStore(db: Db, sealer: Sealer, hash: KeyedHash): ForgetStore {
+export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
   const walls = ({ tenant, environment }: Walls) => ({ tenant, environment })
-  const seal = (tenant: string, text: string): Uint8Array => sealer.seal(tenant, Buffer.from(text))
+  const seal = (tenant: string, text: string): Uint8Array => keys.seal(tenant, Buffer.from(text))
   const open = (tenant: string, sealed: Uint8Array): Json =>
-    JSON.parse(Buffer.from(sealer.open(tenant, sealed)).toString()) as Json
+    JSON.parse(Buffer.from(keys.open(tenant, sealed)).toString()) as Json
   const view = (row: DeletionsRow): Deletion => row as unknown as Deletion
   const refOf = (ref: string): CallPlace | null => {
     const [run, step, position] = ref.split('/')
@@ -175,8 +180,8 @@ export function forgetStore(db: Db, sealer: Sealer, hash: KeyedHash): ForgetStor
         const [kind = '', ...rest] = first.place.split(':')
         const of = { place: { scope: kind, id: rest.join(':') } as Place, subject: first.subject, key: first.key }
         const known = {
-          marks: marks ? values.map((value) => valueMark(hash, scope.tenant, { ...of, value })) : [],
-          hashes: values.map((value) => valueHash(hash, scope.tenant, value)),
+          marks: marks ? values.map((value) => valueMark(keys, scope.tenant, { ...of, value })) : [],
+          hashes: values.map((value) => valueHash(keys, scope.tenant, value)),
         }
         const at = { ...walls(scope), id, version: first.now, ...known, audit, actor, actorKind }
         if ((await db.write(scope, entombMemory, at)).length > 0) return true
@@ -217,7 +222,7 @@ export function forgetStore(db: Db, sealer: Sealer, hash: KeyedHash): ForgetStor
           seq,
           tokens,
           body: Buffer.from(seal(scope.tenant, text)).toString('base64'),
-          hash: hashBytes(text),
+          hash: keys.veil(scope.tenant, hashBytes(text)),
         }
       })
       return (await db.call(forgetMessageBodies, { ...walls(scope), messages: JSON.stringify(rows) }))[0]?.n ?? 0
@@ -233,6 +238,9 @@ export function forgetStore(db: Db, sealer: Sealer, hash: KeyedHash): ForgetStor
       (await db.read(scope, activeRunsOf, { tenant: scope.tenant, session })).map((row) => row.id as RunId),
     messagesOfSession: async (scope, session) =>
       (await db.read(scope, messagesOfSession, { ...walls(scope), session })).map((row) => row.id),
+    removeArtifacts: async (scope, of) =>
+      (await db.write(scope, removeArtifacts, { ...walls(scope), ...of })).map((row) => row.key),
+    artifactOwner: async (scope, id) => (await db.read(scope, artifactOwner, { ...walls(scope), id }))[0] ?? null,
     memoriesAbout: async (scope, of) =>
       (await db.read(scope, memoriesAbout, { ...walls(scope), ...of })).map((row) => row.id as MemoryId),
   }

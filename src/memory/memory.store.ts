@@ -1,6 +1,6 @@
 /** Memories in the store: written in one statement with version, sources and audit; read under the tenant. */
 import type { Db } from '../db/port.ts'
-import type { Sealer } from '../db/seal.ts'
+import type { ContentKeys, Keys } from '../db/seal.ts'
 import { canonicalText } from '../kernel/canonical.ts'
 import type { Id } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
@@ -32,9 +32,6 @@ import {
   versionsOf,
   whyNot,
 } from './memory.sql.ts'
-
-/** A hash of content that cannot be guessed without the tenant's key, and dies with it (G7). */
-export type KeyedHash = (tenant: string, purpose: string, text: string) => string
 
 /** Who writes, and the word that allows it where somebody was asked. */
 export interface Writing {
@@ -158,21 +155,25 @@ export interface MemoryStore {
   recordUses(scope: Scope, run: string, uses: readonly Use[]): Promise<void>
 }
 
+/** Cannot be guessed without the tenant's key, and dies with it (G7). */
+const keyedHex = (keys: Keys, tenant: string, purpose: string, text: string): string =>
+  Buffer.from(keys.hash(tenant, purpose, text)).toString('hex')
+
 /** What tombstones name: the value at its place, whatever memory held it. */
 export const valueMark = (
-  hash: KeyedHash,
+  keys: Keys,
   tenant: string,
   of: Pick<Entry, 'place' | 'subject' | 'key' | 'value'>,
 ): string =>
-  hash(tenant, 'memory_value', JSON.stringify([placeText(of.place), of.subject, of.key, canonicalText(of.value)]))
+  keyedHex(keys, tenant, 'memory_value', JSON.stringify([placeText(of.place), of.subject, of.key, canonicalText(of.value)]))
 
-export const valueHash = (hash: KeyedHash, tenant: string, value: Json): string =>
-  hash(tenant, 'value', canonicalText(value))
+export const valueHash = (keys: Keys, tenant: string, value: Json): string =>
+  keyedHex(keys, tenant, 'value', canonicalText(value))
 
-export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStore {
+export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
   const seal = (tenant: string, text: string): string =>
-    Buffer.from(sealer.seal(tenant, Buffer.from(text))).toString('base64')
-  const open = (tenant: string, sealed: Uint8Array): string => Buffer.from(sealer.open(tenant, sealed)).toString()
+    Buffer.from(keys.seal(tenant, Buffer.from(text))).toString('base64')
+  const open = (tenant: string, sealed: Uint8Array): string => Buffer.from(keys.open(tenant, sealed)).toString()
   const walls = ({ tenant, environment }: Scope) => ({ tenant, environment })
 
   const rowOf = ({ tenant }: Scope, entry: Entry, by: Writing) => ({
@@ -186,7 +187,7 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
     key: entry.key,
     slot: entry.slot,
     value: seal(tenant, JSON.stringify(entry.value)),
-    value_hash: valueHash(hash, tenant, entry.value),
+    value_hash: valueHash(keys, tenant, entry.value),
     integrity: entry.integrity,
     confidentiality: entry.confidentiality,
     confidence: entry.confidence,
@@ -201,7 +202,7 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
     valid_from: entry.validFrom,
     expires_at: entry.expiresAt,
     said_at: entry.saidAt,
-    forgotten: valueMark(hash, tenant, entry),
+    forgotten: valueMark(keys, tenant, entry),
     candidate: by.asked?.id ?? null,
     candidate_version: by.asked?.version ?? null,
     audit: by.audit,
@@ -266,7 +267,7 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
     async whyNot(scope, entry, writer) {
       const { subject, key, slot, purpose, saidAt } = entry
       const at = { place: placeText(entry.place), subject, key, slot, purpose, saidAt, writer }
-      const forgotten = valueMark(hash, scope.tenant, entry)
+      const forgotten = valueMark(keys, scope.tenant, entry)
       const sources = entry.sources.map((s) => `${s.kind} ${s.ref}`)
       const [row] = await db.read(scope, whyNot, { ...walls(scope), ...at, forgotten, sources })
       return (row?.reason ?? 'exists') as NotWritten
@@ -282,7 +283,12 @@ export function memoryStore(db: Db, sealer: Sealer, hash: KeyedHash): MemoryStor
       }))
     },
     async reveal(scope, id, by) {
-      const [row] = await db.write(scope, revealMemory, { ...walls(scope), id, ...by })
+      const [row] = await db.write(scope, revealMemory, {
+        ...walls(scope),
+        id,
+        ...by,
+        reason: keys.veil(scope.tenant, by.reason),
+      })
       return row ? { value: JSON.parse(open(scope.tenant, row.value)) as Json } : null
     },
     async note(scope, access) {

@@ -59,7 +59,8 @@ export function sessionStore(db: Db, keys: ContentKeys): SessionStore {
   ): string => {
     const plain = Buffer.from(keys.open(tenant, row.body))
     const hash = createHash('sha256').update(plain).digest('hex')
-    if (hash !== keys.unveil(tenant, row.hash)) throw new Fault('content_damaged', `A message of run ${row.run} does not match its hash.`)
+    if (hash !== keys.unveil(tenant, row.hash))
+      throw new Fault('content_damaged', `A message of run ${row.run} does not match its hash.`)
     return (JSON.parse(plain.toString()) as MessageBody).text
   }
   return {

@@ -1,5 +1,4 @@
 /** Memories in the store: one current version, whoever writes; what was forgotten, withdrawn or left behind stays so. */
-import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Db } from '../../src/db/port.ts'
 import { plainSealer } from '../../src/db/seal.ts'
@@ -14,8 +13,6 @@ import { person } from '../setup/stage.ts'
 import { unique } from '../setup/seed.ts'
 
 const DAY = 86_400_000
-const hash = (tenant: string, purpose: string, text: string): string =>
-  createHmac('sha256', 'key').update(`${tenant}\0${purpose}\0${text}`).digest('hex')
 
 const said = (by: Partial<Writing> = {}): Writing => ({
   audit: systemIds.next('aud'),
@@ -35,8 +32,8 @@ describe.each(ENGINES)('what is remembered, on the %s store', (engine) => {
   afterAll(() => store.close())
 
   const on = (db: Db = store.db) => ({
-    memories: memoryStore(db, plainSealer, hash),
-    candidates: candidateStore(db, plainSealer, hash),
+    memories: memoryStore(db, plainSealer),
+    candidates: candidateStore(db, plainSealer),
   })
   /** A place of its own for each test. */
   function place(more: Partial<Entry> = {}) {
@@ -83,7 +80,7 @@ describe.each(ENGINES)('what is remembered, on the %s store', (engine) => {
     store.admin(
       `insert into plimsoll.tombstone (tenant_id, kind, id, environment, created_at)
        values ($1, 'memory_value', $2, $3, to_timestamp($4::float8 / 1000))`,
-      [scope.tenant, valueMark(hash, scope.tenant, entry), scope.environment, at],
+      [scope.tenant, valueMark(plainSealer, scope.tenant, entry), scope.environment, at],
     )
 
   it('E8 BR-079 a contradiction makes one current version and one past one, neither none nor two', async () => {

@@ -13,15 +13,7 @@ import { createRuntime } from '../../src/runtime.ts'
 import { refundDemo } from '../../src/testing/refund-demo.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { makeDatabase } from '../setup/engines.ts'
-import {
-  agentOf,
-  confirmationOf,
-  ended,
-  openPlane,
-  type Payments,
-  person,
-  refundTool,
-} from '../setup/plane.ts'
+import { agentOf, confirmationOf, ended, openPlane, type Payments, person, refundTool } from '../setup/plane.ts'
 
 const BIN = '/usr/lib/postgresql/15/bin'
 const hasTools = existsSync(join(BIN, 'pg_dump')) && existsSync(join(BIN, 'pg_restore'))
@@ -52,10 +44,19 @@ describe.skipIf(!inject('postgres') || !hasTools)('a backup that is put back', {
       const plane = await openPlane({ db, agents, more })
       const asking = async (tenant: string) => {
         const who = await plane.user('ann', tenant)
-        const made = await who.post('/v1/runs', { body: { agent: 'support', text: 'Please refund order 1042, $12.00' } })
+        const made = await who.post('/v1/runs', {
+          body: { agent: 'support', text: 'Please refund order 1042, $12.00' },
+        })
         return { who, run: made.body.id as string, card: await confirmationOf(who, made.body.id) }
       }
       const [acme, birch] = [await asking('acme'), await asking('birch')]
+      await rows(
+        before.url,
+        `insert into plimsoll.memory (tenant_id, id, environment, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key, value,
+           value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, detectors, valid_from)
+         values ('acme', 'mem_1', 'test', 'ann', 'ann', 'user', 'ann', '{ann}', 'semantic', 'fact', 'tea', 'green', 'h', 'user', 'subject', 1, 1,
+           'none', 'help', 'consent', 1, now())`,
+      )
       const stolen = await plane.service('acme', ['stolen'])
       expect((await stolen.get('/v1/agents')).status).not.toBe(401)
 
@@ -74,7 +75,11 @@ describe.skipIf(!inject('postgres') || !hasTools)('a backup that is put back', {
         headers: { authorization: `Bearer ${operator.bearer}` },
       })
       expect(revoked.status).toBeLessThan(300)
-      await plane.runtime.destroyTenant('birch', { actor: 'op', reason: 'contract ended' })
+      await plane.runtime.tenants.destroy('birch', { actor: 'op', reason: 'contract ended' })
+      await rows(
+        before.url,
+        `update plimsoll.memory set status = 'deleted', deleted_at = now(), value = '' where id = 'mem_1'`,
+      )
       await rows(
         before.url,
         `insert into plimsoll.tombstone (tenant_id, kind, id, environment) values ('acme', 'memory', 'mem_1', 'test')`,
@@ -99,16 +104,19 @@ describe.skipIf(!inject('postgres') || !hasTools)('a backup that is put back', {
       const [left] = await rows(
         after.url,
         `select (select count(*)::int from plimsoll.tombstone where id = 'mem_1') as tombstones,
+           (select count(*)::int from plimsoll.memory where id = 'mem_1' and (deleted_at is null or length(value) > 0)) as memories,
            (select count(*)::int from plimsoll.tenant_key where tenant_id = 'birch' and length(wrapped) > 0) as keys,
            (select status from plimsoll.run where id = '${birch.run}') as run`,
       )
-      expect(left).toEqual({ tombstones: 1, keys: 0, run: 'canceled' })
+      expect(left).toEqual({ tombstones: 1, memories: 0, keys: 0, run: 'canceled' })
       // told twice it changes nothing
-      expect(await again.runtime.restore()).toBe(0)
+      expect(await again.runtime.tenants.restore()).toBe(0)
       await again.close()
       await restored.close()
       // ids and times, and nothing that anybody has said
-      const text = readdirSync(log).map((name) => readFileSync(join(log, name), 'utf8')).join('')
+      const text = readdirSync(log)
+        .map((name) => readFileSync(join(log, name), 'utf8'))
+        .join('')
       expect(text).not.toContain('1042')
     } finally {
       await Promise.all([before.drop(), after.drop()])
@@ -133,10 +141,12 @@ describe.skipIf(!inject('postgres') || !hasTools)('a backup that is put back', {
       const worker = await runtime.work()
       await worker.stop()
       const [segment] = readdirSync(log)
-      expect(readSegment('', readFileSync(join(log, segment as string), 'utf8'))).toMatchObject([{ kind: 'revoked', id }])
-      expect(await runtime.restore()).toBe(0)
+      expect(readSegment('', readFileSync(join(log, segment as string), 'utf8'))).toMatchObject([
+        { kind: 'revoked', id },
+      ])
+      expect(await runtime.tenants.restore()).toBe(0)
       writeFileSync(join(log, '999999999999999-00000000.jsonl'), '{"kind":"revoked","tenant":"ac')
-      await expect(runtime.restore()).rejects.toMatchObject({ code: 'content_damaged' })
+      await expect(runtime.tenants.restore()).rejects.toMatchObject({ code: 'content_damaged' })
     } finally {
       await db.close()
       await database.drop()
