@@ -111,7 +111,7 @@ describe('keys that contradict themselves', () => {
   })
 
   it('E3 tells every problem at once, with the line that mends it', () => {
-    const { message, errors } = faultOf(() => memory({ 'Bad Name': language, a: { ...task, ttlDays: null } } as never))
+    const { message, errors } = faultOf(() => memory({ 'Bad Name': language, a: { ...task, ttlDays: null } }))
     expect(message).toMatch(/name_illegal.*Fix:/)
     expect(message).toMatch(/endless.*Fix: `ttlDays: 30`/)
     expect(errors).toHaveLength(2)
@@ -142,7 +142,7 @@ describe('keys that contradict themselves', () => {
       fc.property(some, (spec) => {
         let key
         try {
-          key = memory({ k: spec as KeySpec }).find('k')
+          key = memory({ k: spec }).find('k')
         } catch (error) {
           return Fault.is(error) && error.code === 'invalid_definition'
         }

@@ -6,7 +6,7 @@
  */
 import { hashJson } from '../kernel/canonical.ts'
 import { freezeJson, type Json, type JsonObject } from '../kernel/json.ts'
-import { definitionFault, defined, type Problem, problem } from '../tool/problem.ts'
+import { definitionFault, defined, type Problem } from '../tool/problem.ts'
 import type { Check } from '../tool/schema/schema.ts'
 import { compileSource } from '../tool/schema/standard.ts'
 import type { KeySpec } from './key-spec.ts'

@@ -82,7 +82,7 @@ describe('since when', () => {
     expect(iso(saidOf('today', at('2024-09-08T15:00:00Z'), 'America/Santiago'))).toBe('2024-09-08T04:00:00.000Z')
   })
 
-  it('E1 a word for now is told from a word for always', () => {
+  it('E4 a word for now is told from a word for always', () => {
     for (const quote of ['just for now', 'only this time, please', '这次用英文', '暂时不要'])
       expect(isPassing(quote)).toBe(true)
     for (const quote of ['from now on', '以后都用中文', 'always']) expect(isPassing(quote)).toBe(false)

@@ -32,7 +32,8 @@ export function decoded(text: string): Decoded[] {
   if (/\\(?:u\{?[0-9a-fA-F]{2,6}|x[0-9a-fA-F]{2})|&#?\w{2,8};/.test(text)) add(escapes(text), 0, text.length)
   if (/rot|caesar|cipher|encod|decod|decrypt|vtaber|cebzcg|cnffjbeq|vafgehpgvba/i.test(text))
     add(rotated(text), 0, text.length)
-  if (/snoitcurtsni|tpmorp|drowssap|erongi|yek ?ipa/i.test(text)) add([...text].reverse().join(''), 0, text.length)
+  if (/snoitcurtsni|tpmorp|drowssap|erongi|yek ?ipa/i.test(text))
+    add(Array.from(text).reverse().join(''), 0, text.length)
   return found
 }
 

@@ -56,7 +56,7 @@ const ALIKE: Readonly<Record<string, string>> = Object.freeze(
       ['ХΧ', 'X'],
       ['УΥҮ', 'Y'],
       ['Ζ', 'Z'],
-    ].flatMap(([many = '', one = '']) => [...many].map((letter) => [letter, one])),
+    ].flatMap(([many = '', one = '']) => Array.from(many).map((letter) => [letter, one])),
   ),
 )
 
@@ -114,7 +114,7 @@ export function latin(folded: Folded): Folded {
   if (!/[\u0180-\u058f\u13a0-\u13ff\u1d00-\u1d7f\ua730-\ua731]/.test(folded.text)) return folded
   const isLatin = /[A-Za-z]{3}/.test(folded.text)
   const text = folded.text.replaceAll(/\p{L}{1,64}/gu, (word) => {
-    const letters = [...word]
+    const letters = Array.from(word)
     const mapped = letters.map((letter) => ALIKE[letter] ?? letter).join('')
     const mixed = /[A-Za-z]/.test(word) && /[^\x20-\x7f]/.test(word)
     const wholly = isLatin && /^[A-Za-z]{2,}$/.test(mapped)
@@ -127,7 +127,12 @@ export function latin(folded: Folded): Folded {
 export function lower({ text, at }: Folded): Folded {
   const small = text.toLowerCase()
   if (small.length === text.length) return { text: small, at }
-  return { text: [...text].map((c) => (c.toLowerCase().length === c.length ? c.toLowerCase() : c)).join(''), at }
+  return {
+    text: Array.from(text)
+      .map((c) => (c.toLowerCase().length === c.length ? c.toLowerCase() : c))
+      .join(''),
+    at,
+  }
 }
 
 const LEET: Readonly<Record<string, string>> = Object.freeze({
@@ -152,7 +157,9 @@ export function leet({ text, at }: Folded): Folded {
     const letters = word.replaceAll(/[^a-z]/g, '').length
     const stands = word.length - letters
     if (stands === 0 || letters < 2 || stands > letters + 1) return word
-    return [...word].map((c) => LEET[c] ?? c).join('')
+    return Array.from(word)
+      .map((c) => LEET[c] ?? c)
+      .join('')
   })
   return { text: read, at }
 }

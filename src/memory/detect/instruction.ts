@@ -1,5 +1,5 @@
 /**
- * Text that would steer an agent when it is read back (E16): orders to forget rules, another persona, forged roles, what
+ * Text that would steer an agent when it is read back (E4): orders to forget rules, another persona, forged roles, what
  * carries data out, what waits for a moment, what skips a question, what a machine executes. A preference ("answer in
  * Chinese from now on") is none; neither is talk about attacks. Every rule reads folded, lower-case text.
  */
@@ -64,6 +64,25 @@ export const INSTRUCTIONS: readonly Rule[] = [
     'override',
     `${W}(?:ignore|disregard|forget|override|discard|skip) (?:all |everything |anything |whatever )?(?:of )?(?:the )?(?:above|preceding|foregoing|aforementioned)(?: (?:text|content|context|input|conversation|message|part))?(?:,|\\.|;|:| and | then | instead|$)`,
     affirmed,
+  ),
+  // a whole text that is nothing but the order
+  instruction(
+    'override',
+    `(?:^|[.!?:\\n] ?)(?:important|urgent|note|attention|warning)?:? ?(?:ignore|forget|disregard|bypass) (?:all |any |the |your |every )?(?:rules|safety|restrictions|guidelines|guardrails|policies|safeguards|instructions|above)(?:$|[.!\\n])`,
+  ),
+  instruction(
+    'exfiltration',
+    `${W}(?:always |must |should |to )(?:respond|answer|reply|start|end|begin)${E}[^.!?\\n]{0,24}? with (?:the|your|all|any|every|each) (?:[\\p{L}]{2,14} ){0,3}?(?:api keys?|keys|passwords?|tokens?|credentials?|secrets?|system prompt)${E}`,
+    affirmed,
+  ),
+  instruction(
+    'privilege',
+    `${W}(?:set|change|raise|switch|update) (?:the |your |my |its )?(?:trust[ _-]?level|access[ _-]?level|privileges?|permissions?|clearance|role|safety[ _-]?(?:mode|level)) (?:to|=) (?:unrestricted|admin|root|full|all|maximum|max|superuser|owner|none|off|trusted)${E}`,
+    affirmed,
+  ),
+  instruction(
+    'privilege',
+    `${W}(?:user|account|session|caller|agent|assistant) (?:is|was|has been) (?:now |promoted to |made |an? ){0,2}(?:admin(?:istrator)?|root|superuser|owner)${E}[^.!?\\n]{0,20}?(?:full|all|unrestricted|elevated|total)`,
   ),
   instruction(
     'authority',

@@ -58,15 +58,15 @@ function isHongKongId(text: string): boolean {
   const found = /^([A-Z]{1,2})(\d{6})\(?([\dA])\)?$/.exec(text.toUpperCase().replaceAll(/\s/g, ''))
   if (!found) return false
   const [, letters = '', number = '', check = ''] = found
-  const worth = [...letters.padStart(2, ' ')].map((c) => (c === ' ' ? 36 : c.charCodeAt(0) - 55))
-  const all = [...worth, ...[...number].map(Number)]
+  const worth = Array.from(letters.padStart(2, ' ')).map((c) => (c === ' ' ? 36 : c.charCodeAt(0) - 55))
+  const all = [...worth, ...Array.from(number, Number)]
   const sum = all.reduce((total, value, i) => total + value * (9 - i), 0) + (check === 'A' ? 10 : Number(check))
   return sum % 11 === 0
 }
 
 function isTaiwanId(text: string): boolean {
   const letter = 'ABCDEFGHJKLMNPQRSTUVXYWZIO'.indexOf(text[0]?.toUpperCase() ?? '') + 10
-  const digits = [Math.floor(letter / 10), letter % 10, ...[...text.slice(1)].map(Number)]
+  const digits = [Math.floor(letter / 10), letter % 10, ...Array.from(text.slice(1), Number)]
   const weights = [1, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1]
   return digits.reduce((sum, digit, i) => sum + digit * (weights[i] ?? 0), 0) % 10 === 0
 }
@@ -169,7 +169,7 @@ export const NUMBERS: readonly Rule[] = [
     'document',
     'identity_number',
     at(
-      `${ID_WORD}\\s{0,2}(?:number|no\\.?|num|#|id|nr\\.?|号码?|號碼?)?[^A-Za-z0-9\\n]{0,6}(?:is|was|are|:|=|是|为|ist|es|est)?[^A-Za-z0-9\\n]{0,6}((?=[A-Z0-9-]{0,17}\\d{4})[A-Z0-9]{1,3}[- ]?[A-Z0-9-]{5,16})(?![A-Za-z0-9])`,
+      `${ID_WORD}\\s{0,2}(?:number|no\\.?|num|#|id|nr\\.?|号码?|號碼?)?[^A-Za-z0-9\\n]{0,6}(?:is|was|are|:|=|是|为|ist|es|est)?[^A-Za-z0-9\\n]{0,6}((?=(?:[A-Z-]{0,3}\\d){5})[A-Z0-9]{1,3}[- ]?[A-Z0-9-]{5,16})(?![A-Za-z0-9])`,
     ),
     (m) => /\d{5}|\d[A-Z]\d|\d{3}-\d/i.test(m[1] ?? '') && !isBadResident(m[1] ?? ''),
   ),

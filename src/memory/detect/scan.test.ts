@@ -40,11 +40,22 @@ describe('what is planted', () => {
       (text) => Buffer.from(text).toString('hex'),
       (text) => Buffer.from(Buffer.from(text).toString('base64')).toString('base64'),
       (text) =>
-        [...text].map((c) => (/[!-~]/.test(c) ? String.fromCodePoint((c.codePointAt(0) ?? 0) + 0xfee0) : c)).join(''),
-      (text) => [...text].join('\u200b'),
-      (text) => [...text].map((c) => `%${(c.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}`).join(''),
-      (text) => [...text].map((c) => `&#${c.codePointAt(0) ?? 0};`).join(''),
-      (text) => [...text].map((c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`).join(''),
+        Array.from(text)
+          .map((c) => (/[!-~]/.test(c) ? String.fromCodePoint((c.codePointAt(0) ?? 0) + 0xfee0) : c))
+          .join(''),
+      (text) => Array.from(text).join('\u200b'),
+      (text) =>
+        Array.from(text)
+          .map((c) => `%${(c.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}`)
+          .join(''),
+      (text) =>
+        Array.from(text)
+          .map((c) => `&#${c.codePointAt(0) ?? 0};`)
+          .join(''),
+      (text) =>
+        Array.from(text)
+          .map((c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+          .join(''),
     ]
     for (const secret of PLANTED)
       for (const [i, disguise] of disguises.entries())

@@ -49,7 +49,8 @@ const KNOWN = [
   'transfer',
 ]
 /** First letter, last letter, and the letters between in order of the alphabet. */
-const shape = (word: string): string => `${word[0] ?? ''}${[...word.slice(1, -1)].sort().join('')}${word.at(-1) ?? ''}`
+const shape = (word: string): string =>
+  `${word[0] ?? ''}${Array.from(word.slice(1, -1)).sort().join('')}${word.at(-1) ?? ''}`
 const SHAPES = new Map(KNOWN.map((word) => [shape(word), word]))
 
 /** Words as a reader mends them: `ingore prevoius instrcutions`. Null when there was nothing to mend. */
