@@ -361,7 +361,7 @@ describe.each(ENGINES)('sealed content on the %s store', (engine) => {
     expect(codeOf(() => lenient.seal('never_named', plain))).toBe('store_unavailable')
   })
 
-  it('G7 D2 a key file that is missing, or of another database, is told before anything is served', async () => {
+  it('G7 a key file that is missing, or of another database, is told before anything is served', async () => {
     await expect(keyFileOf(store.db, join(home, 'none.json'))).rejects.toMatchObject({ code: 'sealing_key_missing' })
     await keysIn('foreign.json')
     await expect(keyFileOf(store.db, join(home, 'foreign.json'))).rejects.toMatchObject({ code: 'sealing_key_unfit' })
