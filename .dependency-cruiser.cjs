@@ -63,7 +63,10 @@ module.exports = {
       { path: '^src/cli/', pathNot: TEST },
       {
         path: '^src/',
-        pathNot: ['^src/(cli|kernel|http|eval|testing)/', '^src/(runtime|index|keys|mcp|objects|credentials|sinks)\\.ts$'],
+        pathNot: [
+          '^src/(cli|kernel|http|eval|testing)/',
+          '^src/(runtime|index|keys|mcp|objects|credentials|sinks)\\.ts$',
+        ],
         ...atRunTime,
       },
     ),

@@ -50,7 +50,7 @@ it('G7 after a change of the key the older one still opens what it has wrapped',
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-it('G7 D2 a file that others can read, or that is damaged, is refused and never written over', async () => {
+it('G7 a file that others can read, or that is damaged, is refused and never written over', async () => {
   const path = join(folder, 'open.json')
   await openKeyFile(path, true)
   const text = readFileSync(path, 'utf8')

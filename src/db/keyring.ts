@@ -108,7 +108,7 @@ export function openKeyring({ db, keys, clock, random, refusePlain }: KeyringPar
       rows = await rowsOf(tenant)
     }
     if (rows.some((row) => row.destroyed)) return keep(tenant, null)
-    const epochs = new Map(known?.epochs)
+    const epochs = known ? new Map(known.epochs) : new Map<number, Buffer>()
     let root = known?.root
     for (const row of rows) {
       if (epochs.has(row.epoch)) continue
@@ -227,7 +227,7 @@ export function keyedDb(db: Db, ring: Keyring): Db {
       const rows = await db.call(statement, params)
       // of many tenants one whose keys cannot be had must not hold up the others: it fails when it is used
       const found = new Set(rows.map(tenantOf).filter((name) => name !== null))
-      if (found.size > 0) await Promise.allSettled([...found].map(ring.ready))
+      if (found.size > 0) await Promise.allSettled([...found].map(async (name) => ring.ready(name)))
       return rows
     },
     async read(scope, statement, params) {

@@ -21,9 +21,9 @@ export interface Keys {
 /** Texts that the store compares but need not read: hashes of content, and names that callers choose. */
 export interface Veil {
   /** Equal texts of one tenant look equal, and that is all that is told. @throws Fault `content_destroyed` */
-  veil(tenant: string, text: string): string
+  readonly veil: (tenant: string, text: string) => string
   /** What was never veiled comes back as it is. @throws Fault `content_destroyed`, `content_damaged` */
-  unveil(tenant: string, veiled: string): string
+  readonly unveil: (tenant: string, veiled: string) => string
 }
 
 export interface ContentKeys extends Sealer, Keys, Veil {}

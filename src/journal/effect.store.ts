@@ -119,7 +119,7 @@ function opened(sealer: ContentKeys, { tenant }: Scope, row: AnsweredRow): Answe
   return { key: row.key, tool: row.tool, version: row.version, input, result: outcome?.ok ? outcome.result : null }
 }
 
-function encode(lease: Lease, wanted: Start, { seal, veil }: ContentKeys) {
+function encode(lease: Lease, wanted: Start, keys: ContentKeys) {
   const { step, position, tool, compensates } = wanted
   const told = { step, position, tool, ...(compensates !== null && { compensates }) }
   return {
@@ -130,10 +130,10 @@ function encode(lease: Lease, wanted: Start, { seal, veil }: ContentKeys) {
     version: wanted.version,
     step: wanted.step,
     position: wanted.position,
-    arguments_hash: veil(lease.tenant, wanted.argumentsHash),
+    arguments_hash: keys.veil(lease.tenant, wanted.argumentsHash),
     confirmation: wanted.confirmation,
-    resource_version: wanted.resourceVersion === null ? null : veil(lease.tenant, wanted.resourceVersion),
+    resource_version: wanted.resourceVersion === null ? null : keys.veil(lease.tenant, wanted.resourceVersion),
     again: wanted.again,
-    event: Buffer.from(seal(lease.tenant, Buffer.from(JSON.stringify(told)))).toString('base64'),
+    event: Buffer.from(keys.seal(lease.tenant, Buffer.from(JSON.stringify(told)))).toString('base64'),
   }
 }

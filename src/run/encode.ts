@@ -21,9 +21,9 @@ export const answeredKey = (scope: Pick<RunKey, 'tenant' | 'environment'>, effec
 /** How content of one tenant is stored. */
 export interface Cover {
   /** A value: JSON text, sealed, in base64. */
-  seal(value: unknown): string
+  readonly seal: (value: unknown) => string
   /** A text that the store compares. */
-  veil(text: string): string
+  readonly veil: (text: string) => string
 }
 export const coverOf = (keys: ContentKeys, tenant: string): Cover => ({
   seal: (value) => base64(keys.seal(tenant, Buffer.from(JSON.stringify(value)))),

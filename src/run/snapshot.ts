@@ -182,8 +182,8 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
 }
 
 interface Opener {
-  open(sealed: string): unknown
-  unveil(text: string): string
+  readonly open: (sealed: string) => unknown
+  readonly unveil: (text: string) => string
 }
 
 function readCall(

@@ -288,7 +288,7 @@ describe.each(ENGINES)('sealed content on the %s store', (engine) => {
     )
     expect(left).toEqual([{ keys: 0, deliveries: 0, tombstones: 1, ledger: true }])
     if (engine === 'postgres' && existsSync(DUMP)) {
-      const base = new URL(inject('postgres') as string)
+      const base = new URL(inject('postgres'))
       base.pathname = new URL(store.url).pathname
       const dump = execFileSync(DUMP, [base.href], { encoding: 'latin1', maxBuffer: 1 << 28 })
       expect(dump).toContain(all.read)
@@ -343,7 +343,7 @@ describe.each(ENGINES)('sealed content on the %s store', (engine) => {
     const keys = await keysIn()
     const dbs = await Promise.all(Array.from({ length: 4 }, () => store.another(1)))
     const rings = dbs.map((db) => openKeyring({ db, keys, clock, random: systemRandom, refusePlain: false }))
-    await Promise.all(rings.map((ring) => ring.ready(tenant)))
+    await Promise.all(rings.map(async (ring) => ring.ready(tenant)))
     const sealed = rings.map((ring) => ring.seal(tenant, Buffer.from('x')))
     for (const ring of rings) for (const one of sealed) expect(Buffer.from(ring.open(tenant, one)).toString()).toBe('x')
   })
@@ -361,7 +361,7 @@ describe.each(ENGINES)('sealed content on the %s store', (engine) => {
     expect(codeOf(() => lenient.seal('never_named', plain))).toBe('store_unavailable')
   })
 
-  it('G7 D2 a key file that is missing, or of another database, is told before anything is served', async () => {
+  it('G7 a key file that is missing, or of another database, is told before anything is served', async () => {
     await expect(keyFileOf(store.db, join(home, 'none.json'))).rejects.toMatchObject({ code: 'sealing_key_missing' })
     await keysIn('foreign.json')
     await expect(keyFileOf(store.db, join(home, 'foreign.json'))).rejects.toMatchObject({ code: 'sealing_key_unfit' })
