@@ -1,5 +1,4 @@
 /** Writes the documents of a dataset as memories, asks its questions, and counts what came back. */
-import { createHmac } from 'node:crypto'
 import type { Db } from '../db/port.ts'
 import { plainSealer } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
@@ -11,7 +10,6 @@ import { filterOf, placesOf } from '../memory/recall/filter.ts'
 import { isRelevant } from '../memory/recall/floor.ts'
 import { indexOf, NEIGHBOURS, type Passage } from '../memory/recall/index-text.ts'
 import { recallStore } from '../memory/recall/recall.store.ts'
-import type { TermKeys } from '../memory/recall/terms.ts'
 import { actorFrom, scopeOf } from '../request/actor.ts'
 import { dayText, type RecallData, type RecallDoc, type RecallQuery } from './recall-data.ts'
 
@@ -42,12 +40,6 @@ const TENANT = 'recall_eval'
 const PURPOSE = 'service'
 const SCOPES = ['owner']
 
-const keys: TermKeys = {
-  hash: (tenant, purpose, text) => createHmac('sha256', `${tenant}/${purpose}`).update(text).digest(),
-}
-const keyedHash = (tenant: string, purpose: string, text: string) =>
-  Buffer.from(keys.hash(tenant, purpose, text)).toString('hex')
-
 interface Asked {
   readonly query: RecallQuery
   /** Documents, best first. */
@@ -60,7 +52,7 @@ interface Asked {
 
 /** @param db with the rights of the program; the tenant `recall_eval` must be empty */
 export async function measure(db: Db, data: RecallData): Promise<Measured> {
-  const store = recallStore(db, plainSealer, keys, lexVersion(process.versions.icu ?? ''))
+  const store = recallStore(db, plainSealer, lexVersion(process.versions.icu ?? ''))
   const names = [...new Set([...data.docs, ...data.queries].map(({ scope }) => scope))]
   const scopes = new Map(names.map((name, number) => [name, subjectScope(number)]))
   const docOf = await write(db, store, data.docs, scopes)
@@ -123,7 +115,7 @@ async function write(
   docs: readonly RecallDoc[],
   scopes: ReadonlyMap<string, Scope>,
 ): Promise<ReadonlyMap<string, string>> {
-  const memories = memoryStore(db, plainSealer, keyedHash)
+  const memories = memoryStore(db, plainSealer)
   const docOf = new Map<string, string>()
   for (const [name, scope] of scopes) {
     const conversation = docs

@@ -6,7 +6,15 @@ import { TENANT_TABLES } from '../setup/seed.ts'
 /** No content and no tenant wall: a new name here needs a reason in docs/design/store.md. */
 const SYSTEM_TABLES = ['credential', 'migration', 'restore_log', 'sink', 'tenant', 'worker']
 
-const ROLES = ['plimsoll_app', 'plimsoll_claim', 'plimsoll_owner', 'plimsoll_relay', 'plimsoll_retain', 'plimsoll_shred', 'plimsoll_step']
+const ROLES = [
+  'plimsoll_app',
+  'plimsoll_claim',
+  'plimsoll_owner',
+  'plimsoll_relay',
+  'plimsoll_retain',
+  'plimsoll_shred',
+  'plimsoll_step',
+]
 
 /** Everything that the program may change without a transition function. */
 const APP_WRITES = [
@@ -204,7 +212,9 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
   it('H7 G7 the role that destroys tenants reads no content and no wrapped key', async () => {
     const rights = (await rightsOf('plimsoll_shred', [])).map(String)
     const reads = rights.filter((r) => / select/.test(r))
-    expect(reads.filter((r) => /body|result|arguments|plan|response|wrapped|secret|url|resource|hash/.test(r))).toEqual([])
+    expect(reads.filter((r) => /body|result|arguments|plan|response|wrapped|secret|url|resource|hash/.test(r))).toEqual(
+      [],
+    )
     expect(rights.filter((r) => /^(message|event|ledger) /.test(r))).toEqual([])
   })
 
