@@ -65,7 +65,9 @@ export async function measure(db: Db, data: RecallData): Promise<Measured> {
   for (const query of data.queries) {
     const at = names.indexOf(query.scope)
     const begun = performance.now()
-    const { memories } = await ask(scopes.get(query.scope) as Scope, query.text)
+    const own = scopes.get(query.scope)
+    if (!own) continue
+    const { memories } = await ask(own, query.text)
     const ms = performance.now() - begun
     const found = memories.map(({ id }) => docOf.get(id) ?? '')
     const gold = memories.slice(0, 10).filter((_, rank) => query.relevant.includes(found[rank] ?? ''))
@@ -125,7 +127,7 @@ async function write(
       .map(({ doc }) => doc)
     const passages = conversation.map(({ text, speaker, at }): Passage => ({ text, speaker, at: dayText(at) }))
     for (const [number, doc] of conversation.entries()) {
-      const id: MemoryId = `mem_${String(docOf.size).padStart(8, '0')}` as MemoryId
+      const id: MemoryId = `mem_${String(docOf.size).padStart(8, '0')}`
       docOf.set(id, doc.id)
       const audit = `aud_${id.slice(4)}` as const
       const by = { audit, actorKind: 'service', writer: scope.user, run: null, asked: null } as const

@@ -30,7 +30,7 @@ beforeAll(async () => {
       requests.push({ input, authorization: request.headers.authorization })
       const data = input.map((text, index) => ({ index, embedding: themes(text) })).reverse()
       response
-        .writeHead(status, { 'content-type': 'application/json' })
+        .writeHead(status, { 'content-type': 'application/json', connection: 'close' })
         .end(JSON.stringify(reply ? reply(input) : { data }))
     })
   })
