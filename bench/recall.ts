@@ -5,17 +5,18 @@
  */
 import type pg from 'pg'
 import { openPostgres } from '../src/db/postgres.ts'
-import { plainSealer } from '../src/db/seal.ts'
+import { type ContentKeys, plainSealer } from '../src/db/seal.ts'
 import { filterOf, placesOf } from '../src/memory/recall/filter.ts'
 import { lexVersion } from '../src/memory/lex/lex.ts'
 import { recallStore } from '../src/memory/recall/recall.store.ts'
+import { hashedTerm } from '../src/memory/recall/terms.ts'
 import { actorFrom, scopeOf } from '../src/request/actor.ts'
 import { createHash } from 'node:crypto'
 import { freshDatabase } from './database.ts'
 
 /** Memories in the place that is asked, and in the table when it is asked. */
 const PLACES = [700, 10_000]
-const TABLE = [10_000]
+const TABLE = [10_000, 100_000, 1_000_000]
 const TENANTS = 1_000
 /** Words of a memory, and of the language. */
 const LENGTH = 20
@@ -25,10 +26,11 @@ const STOPS = 40
 const QUESTIONS = 200
 const WARM = 20
 
-/** Terms of the bench are numbers, and these their texts. */
 const word = (rank: number): string => `w${rank}`
-const keys = {
-  hash: (_tenant: string, _purpose: string, term: string) => createHash('sha256').update(term).digest(),
+/** One hash for all tenants, so that one list of terms serves them. */
+const keys: ContentKeys = {
+  ...plainSealer,
+  hash: (_tenant, _purpose, term) => createHash('sha256').update(term).digest(),
 }
 
 /** Memories from..to of `tenant`, one place for each `inPlace` of them. A text is only as long as a real value. */
@@ -88,20 +90,14 @@ export async function benchRecall(server: string, say: (line: string) => void): 
     )
     return { questions: QUESTIONS, rows, indexBytesPerMemory: Math.round(Number(disk.rows[0]?.bytes) / loaded) }
   } finally {
-    if (process.env.KEEP) await database.leave()
-    else await database.drop()
+    await database.drop()
   }
 }
 
 async function vocabulary(admin: pg.Client): Promise<void> {
   await admin.query('create table public.vocabulary (rank int primary key, term int8 not null)')
   const ranks = Array.from({ length: VOCABULARY + STOPS }, (_, at) => at + 1)
-  const terms = ranks.map((rank) =>
-    keys
-      .hash('', '', `s:${word(rank)}`)
-      .readBigInt64BE()
-      .toString(),
-  )
+  const terms = ranks.map((rank) => hashedTerm(keys, '', `s:${word(rank)}`))
   await admin.query('insert into public.vocabulary select * from unnest($1::int[], $2::text[]::int8[])', [ranks, terms])
 }
 
@@ -109,7 +105,7 @@ async function vocabulary(admin: pg.Client): Promise<void> {
 async function ask(url: string, admin: pg.Client, tenant: string): Promise<readonly number[]> {
   const db = await openPostgres({ url, connections: 1 })
   try {
-    const store = recallStore(db, plainSealer, keys, lexVersion(process.versions.icu ?? ''))
+    const store = recallStore(db, keys, lexVersion(process.versions.icu ?? ''))
     const scope = scopeOf(
       actorFrom({ kind: 'end_user', tenant, environment: 'bench', user: 'u0', subject: 'u0', permissions: [] }),
     )

@@ -9,7 +9,7 @@ import { placesOf } from '../../src/memory/recall/filter.ts'
 import { recallHybrid, writeVectors } from '../../src/memory/recall/hybrid.shell.ts'
 import { recallStore, type RecallStore } from '../../src/memory/recall/recall.store.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { asking, keys, type Made, maker, scopeFor } from '../setup/recall.ts'
+import { asking, type Made, maker, scopeFor } from '../setup/recall.ts'
 import { change } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
 
@@ -30,7 +30,7 @@ beforeAll(async () => {
       requests.push({ input, authorization: request.headers.authorization })
       const data = input.map((text, index) => ({ index, embedding: themes(text) })).reverse()
       response
-        .writeHead(status, { 'content-type': 'application/json' })
+        .writeHead(status, { 'content-type': 'application/json', connection: 'close' })
         .end(JSON.stringify(reply ? reply(input) : { data }))
     })
   })
@@ -96,7 +96,7 @@ describe.each(ENGINES)('words and vectors on %s', (engine) => {
   let make: (over?: Made) => Promise<string>
   beforeAll(async () => {
     store = await openStore(engine)
-    recall = recallStore(store.db, plainSealer, keys, 'lexer')
+    recall = recallStore(store.db, plainSealer, 'lexer')
     make = maker(store, recall)
   })
   afterAll(() => store.close())

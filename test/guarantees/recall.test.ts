@@ -5,7 +5,7 @@ import { placesOf, filterOf, type Asking } from '../../src/memory/recall/filter.
 import { indexOf } from '../../src/memory/recall/index-text.ts'
 import { recallStore, type RecallStore } from '../../src/memory/recall/recall.store.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { asking, keys, type Made, maker, scopeFor } from '../setup/recall.ts'
+import { asking, type Made, maker, scopeFor } from '../setup/recall.ts'
 import { change, insert, ms } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
 
@@ -17,7 +17,7 @@ describe.each(ENGINES)('recall on %s', (engine) => {
   let make: (over?: Made) => Promise<string>
   beforeAll(async () => {
     store = await openStore(engine)
-    recall = recallStore(store.db, plainSealer, keys, 'lexer')
+    recall = recallStore(store.db, plainSealer, 'lexer')
     make = maker(store, recall)
   })
   afterAll(() => store.close())
@@ -150,7 +150,7 @@ describe.each(ENGINES)('recall on %s', (engine) => {
     const scope = scopeFor({ user })
     const id = await make({ user, text: 'first' })
     const another = await store.another()
-    const second = recallStore(another, plainSealer, keys, 'lexer')
+    const second = recallStore(another, plainSealer, 'lexer')
     for (let round = 0; round < 10; round++) {
       const texts = [`left ${round} apple`, `right ${round} pear`]
       await Promise.all(

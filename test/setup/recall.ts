@@ -1,19 +1,13 @@
 /** Memories for tests of recall: everything has a plain default, a test names only what it is about. */
-import { createHmac } from 'node:crypto'
 import { plainSealer } from '../../src/db/seal.ts'
 import { type Asking, filterOf } from '../../src/memory/recall/filter.ts'
 import { indexOf } from '../../src/memory/recall/index-text.ts'
 import type { RecallStore } from '../../src/memory/recall/recall.store.ts'
-import type { TermKeys } from '../../src/memory/recall/terms.ts'
 import type { Scope } from '../../src/kernel/scope.ts'
 import { actorFrom, scopeOf } from '../../src/request/actor.ts'
 import type { TestStore } from './engines.ts'
 import { insert, ms } from './rows.ts'
 import { unique } from './seed.ts'
-
-export const keys: TermKeys = {
-  hash: (tenant, purpose, text) => createHmac('sha256', `${tenant}/${purpose}`).update(text).digest(),
-}
 
 interface Who {
   readonly tenant?: string

@@ -4,7 +4,7 @@
  * F1  the order is total and repeatable   F2  the filter comes before the ranking   F3  the index decides nothing
  */
 import type { Db } from '../../db/port.ts'
-import type { Sealer } from '../../db/seal.ts'
+import type { ContentKeys } from '../../db/seal.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { MemoryId, MemoryKind, MemoryLayer } from '../entry.ts'
@@ -21,7 +21,7 @@ import {
   vectors,
   writeVector,
 } from './recall.sql.ts'
-import { hashedTerm, type TermKeys } from './terms.ts'
+import { hashedTerm } from './terms.ts'
 
 /** A memory that was found, as the record has it. */
 export interface Recalled extends Omit<RecallRow, 'value' | 'eligible' | 'layer' | 'kind' | 'id'> {
@@ -78,13 +78,13 @@ export interface RecallStore {
 }
 
 /** @param lexer from `lexVersion` */
-export function recallStore(db: Db, sealer: Sealer, keys: TermKeys, lexer: string): RecallStore {
+export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallStore {
   const hashed = (tenant: string, terms: readonly { readonly term: string }[]) =>
     terms.map(({ term }) => hashedTerm(keys, tenant, term))
   const answerOf = (tenant: string, rows: readonly RecallRow[]): Answer => ({
     memories: rows.map(({ value, eligible: _, ...row }) => ({
       ...(row as unknown as Omit<Recalled, 'value'>),
-      value: JSON.parse(Buffer.from(sealer.open(tenant, value)).toString()) as Json,
+      value: JSON.parse(Buffer.from(keys.open(tenant, value)).toString()) as Json,
     })),
     eligible: rows[0]?.eligible ?? 0,
   })
@@ -134,11 +134,11 @@ export function recallStore(db: Db, sealer: Sealer, keys: TermKeys, lexer: strin
       const { tenant, environment, subject, user, places, scopes, purpose } = boundsOf(scope, asking)
       const who = { tenant, environment, subject, user, places, scopes, purpose }
       const rows = await db.read(scope, vectors, { ...who, limit })
-      return rows.map(({ body, ...row }) => ({ ...row, bytes: sealer.open(tenant, body) }))
+      return rows.map(({ body, ...row }) => ({ ...row, bytes: keys.open(tenant, body) }))
     },
     async writeVector(scope, { id, version }, { model, dimensions, bytes }) {
       const { tenant } = scope
-      const body = sealer.seal(tenant, bytes)
+      const body = keys.seal(tenant, bytes)
       return (await db.write(scope, writeVector, { tenant, id, version, model, dimensions, body })).length > 0
     },
   }

@@ -5,17 +5,13 @@
  * Two words of a place may share their 64 bits; with a million words that happens once in 40 million places, and then one
  * memory is ranked too high.
  */
-
-/** Hashes that are stable and different for each tenant and purpose; the key dies with the tenant's. */
-export interface TermKeys {
-  hash(tenant: string, purpose: string, text: string): Uint8Array
-}
+import type { Keys } from '../../db/seal.ts'
 
 /** What the hash is for. */
 const PURPOSE = 'memory_term'
 
 /** Decimal text of an int8, since a number of JavaScript holds 53 bits. */
-export function hashedTerm(keys: TermKeys, tenant: string, term: string): string {
+export function hashedTerm(keys: Pick<Keys, 'hash'>, tenant: string, term: string): string {
   const bytes = keys.hash(tenant, PURPOSE, term)
   return new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0).toString()
 }
