@@ -37,12 +37,17 @@ import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './reque
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Centre } from './memory/centre.shell.ts'
+import { together } from './memory/key.ts'
 import { memoryOf } from './memory/memory.shell.ts'
+import type { Quota } from './memory/memory.store.ts'
+import type { Embedder } from './memory/recall/embedder.ts'
 import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
-import type { Absence, Agent } from './run/agent.ts'
+import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
+import { proposing, recollect } from './run/recollect.shell.ts'
+import { rememberTool } from './run/remember-tool.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
 import type { ToolServices } from './run/services.shell.ts'
@@ -106,6 +111,12 @@ export interface RuntimeOptions {
   readonly developmentOrigins?: readonly string[]
   /** Places of the program that hear of every event, at least once and in the order of each run: `redisStream(…)`. */
   readonly sinks?: readonly Sink[]
+  /** Vectors for recall; without one memories are found by their words. */
+  readonly embedder?: Embedder
+  /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
+  readonly zoneOf?: (subject: string) => string
+  /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
+  readonly quota?: Quota
   /** Told of every run that a worker of this process has moved, after the commit. */
   readonly observe?: (run: Run) => void
 }
@@ -189,7 +200,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sealer = ring ?? plainSealer
   const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
-  const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
@@ -215,13 +225,20 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const log = options.restoreLog ?? null
   const restoring = log && { restores: restoreStore(db), log, clock, random }
   const writer = restoring && restoreWriter(restoring)
+  const registered = options.agents.flatMap((a) => a.memory?.keys ?? [])
+  const registry = together(registered)
+  const zoneOf = options.zoneOf ?? (() => 'UTC')
   const memory = memoryOf({
+    registry,
+    zoneOf: (actor) => zoneOf(actor.subject),
+    quota: options.quota ?? QUOTA,
+    icu: process.versions.icu ?? '',
     db,
     keys: sealer,
     ids,
     clock,
     scopeOf,
-    withSource: [],
+    withSource: registry.keys.filter((key) => key.deletion === 'with_source').map((key) => key.name),
     blank: { arguments: BLANK, plan: BLANK_PLAN },
     tokensOf,
     close: async (scope, session) => void (await sessions.close(scopeOf(systemOf(scope)), session as SessionId, null)),
@@ -248,6 +265,13 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ids,
     backupDays: options.backupDays ?? null,
   })
+  const recollecting = { memory, embedder: options.embedder ?? null, clock, zoneOf, onError: warn }
+  const agents: ReadonlyMap<string, Agent> = new Map(
+    options.agents.map((a) => {
+      const tool = a.memory && rememberTool(a.memory.keys, proposing(recollecting, a))
+      return [a.name, tool ? withTool(a, tool) : a]
+    }),
+  )
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
@@ -369,6 +393,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           fault,
           authorize: options.authorize ?? (() => true),
           services,
+          recollect: (run, agent, signal) => recollect(recollecting, run, agent, signal),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
           },
@@ -393,6 +418,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   }
 }
+
+/** A person who is talked to every day for years says less that lasts; a tenant pays for more (E11). */
+const QUOTA: Quota = { subject: 2_000, tenant: 5_000_000 }
 
 /** Of one subject: enough for a person, and too few for who copies. */
 const EXPORTS = { calls: 5, perMs: 3_600_000 }

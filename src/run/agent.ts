@@ -9,6 +9,8 @@ import { type ContextLimits, contextLimits } from '../context/limits.ts'
 import { tokensOf } from '../context/tokens.ts'
 import type { Model } from '../model/port.ts'
 import { MICROCENTS_PER_CENT, UNKNOWN_PRICE } from '../model/price.ts'
+import type { MemoryKeys } from '../memory/key.ts'
+import type { Contract } from '../tool/contract.ts'
 import { type Registry, registry } from '../tool/registry.ts'
 import { defined, definitionFault } from '../tool/problem.ts'
 import type { CompiledSchema } from '../tool/schema/schema.ts'
@@ -44,6 +46,8 @@ export interface Agent {
   readonly final: CompiledSchema | null
   /** What the sections of a context may take. */
   readonly context: ContextLimits
+  /** Null: it remembers nothing, and reads nothing. */
+  readonly memory: { readonly keys: MemoryKeys; readonly endsWithout: boolean } | null
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
 }
@@ -91,6 +95,7 @@ function load(name: string, spec: AgentSpec): Agent {
     final: spec.final?.schema ?? null,
     ...(spec.context && { context: { ...spec.context } }),
     ...(spec.countTokens && { countsTokens: true }),
+    ...(spec.memory && { memory: spec.memory.hash, onMemoryFailure: spec.onMemoryFailure ?? 'answer' }),
   }
   return Object.freeze({
     name,
@@ -107,6 +112,7 @@ function load(name: string, spec: AgentSpec): Agent {
     absence,
     final: spec.final ?? null,
     context: Object.freeze(limitsOf(spec)),
+    memory: spec.memory ? Object.freeze({ keys: spec.memory, endsWithout: spec.onMemoryFailure === 'end' }) : null,
     fixedTokens: fixedTokens(spec, tools),
   })
 }
@@ -117,6 +123,13 @@ const limitsOf = ({ model, context, countTokens }: AgentSpec): ContextLimits =>
     { window: model.contextTokens, maxOutput: model.maxOutputTokens, leastOutput: leastOutput(model) },
     countTokens,
   )
+
+/** The same agent with one tool more: what a program adds when it is put together is in the release by its keys already. */
+export const withTool = (agent: Agent, contract: Contract): Agent => {
+  const tools = registry([...agent.tools.contracts, contract])
+  const spec = { instructions: agent.instructions, countTokens: agent.context.count } as AgentSpec
+  return Object.freeze({ ...agent, tools, fixedTokens: fixedTokens(spec, tools) })
+}
 
 const fixedTokens = ({ instructions = '', countTokens }: AgentSpec, tools: Registry): number =>
   tools.contracts.reduce(
@@ -166,6 +179,7 @@ export const unknownAgent = (name: string): Agent =>
     absence: null,
     final: null,
     context: contextLimits(undefined, { window: 0, maxOutput: 0, leastOutput: 0 }),
+    memory: null,
     fixedTokens: 0,
   })
 

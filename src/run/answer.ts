@@ -23,6 +23,19 @@ type Failed = Extract<Report, { kind: 'model_failed' }>
 type StepKind = 'final' | 'read_calls' | 'write_calls' | 'retryable_error'
 
 export function absorbAnswer(run: Run, report: Answered): Moved {
+  const moved = absorbed(run, report)
+  return report.withoutMemory
+    ? { ...moved, writes: { ...moved.writes, events: moved.writes.events.map(unremembered) } }
+    : moved
+}
+
+/** F7: who follows the run is told that this answer was made without memory. */
+const unremembered = (event: NewEvent): NewEvent =>
+  event.type === 'step_planned' || event.type === 'run_ended'
+    ? { ...event, body: { ...event.body, memory: 'unavailable' } }
+    : event
+
+function absorbed(run: Run, report: Answered): Moved {
   const { answer } = report
   const asked = answer.kind === 'calls' ? answer.calls : []
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')

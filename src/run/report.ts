@@ -31,6 +31,8 @@ export type Report =
       readonly answer: ModelAnswer
       readonly calls: readonly Call[]
       readonly finalValid: boolean
+      /** Memory could not be read, and the agent answers without it (F7). */
+      readonly withoutMemory?: true
       /** What failed attempts before this answer cost. */
       readonly dropped?: Spent
     }

@@ -132,6 +132,7 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
     fixedTokens: agent.fixedTokens,
     transcript,
     memory: [],
+    memoryTokens: agent.memory ? agent.context.memory : 0,
     summaries: [],
   }
   // the step is open as long as its calls are not answered in the transcript

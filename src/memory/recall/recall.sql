@@ -59,6 +59,9 @@ with place as materialized (
       and s.id = substr(p.place, 14) and s.environment = :environment::text and s.user_id = :user::text and s.subject_id = :subject::text))
     or (p.place ~ '^(group|project):' and exists (select from plimsoll.member g where g.tenant_id = :tenant::text
       and g.environment = :environment::text and g.place = p.place and g.user_id = :user::text and g.left_at is null))
+), withdrawn as materialized (
+  select coalesce(array_agg(c.purpose), '{}') as purposes from plimsoll.consent c
+  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.subject_id = :subject::text and c.state = 'withdrawn'
 ), eligible as materialized (
   select m.id, m.version, m.confidence, m.last_used_at
   from plimsoll.memory m
@@ -66,7 +69,7 @@ with place as materialized (
     and m.deleted_at is null
     and (m.subject_id in ('', :subject::text) or m.place ~ '^(group|project):')
     and m.permission_scope && :scopes::text[]
-    and m.purpose = :purpose::text
+    and m.purpose = any (:purposes::text[])
     and m.valid_from <= to_timestamp(:now::float8 / 1000) and (m.expires_at is null or m.expires_at > to_timestamp(:now::float8 / 1000))
     and m.confidence >= :confidence::float8 and m.sensitivity = any (:sensitivities::text[]) and m.integrity = any (:integrities::text[])
     and (:kinds?::text[] is null or m.kind::text = any (:kinds?::text[])) and (:layers?::text[] is null or m.layer::text = any (:layers?::text[]))
@@ -76,10 +79,9 @@ with place as materialized (
       where t.tenant_id = m.tenant_id and t.environment = m.environment and t.place = m.place and t.memory_id = m.id
         and t.version = m.version and t.term = any (:names::text[]::int8[])))))
     -- a subject that has said no to the purpose, or to all; the one who asks is looked up once
-    and case when m.subject_id = :subject::text then not (select exists (select from plimsoll.consent c where c.tenant_id = :tenant::text
-        and c.environment = :environment::text and c.subject_id = :subject::text and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn'))
+    and case when m.subject_id = :subject::text then not (array[m.purpose, '*'] && (select purposes from withdrawn))
       else not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
-        and c.subject_id = m.subject_id and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn') end
+        and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn') end
 ), n as materialized (
   select count(*)::float8 as n from eligible
 ), hit as materialized (
@@ -162,7 +164,7 @@ order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.
 select v.memory_id as id, v.model, v.dimensions, v.body
 from plimsoll.memory_vector v join plimsoll.memory m on m.tenant_id = v.tenant_id and m.id = v.memory_id and m.version = v.version
 where v.tenant_id = :tenant::text and v.environment = :environment::text and v.place = any (:places::text[])
-  and m.deleted_at is null and m.permission_scope && :scopes::text[] and m.purpose = :purpose::text
+  and m.deleted_at is null and m.permission_scope && :scopes::text[] and m.purpose = any (:purposes::text[])
   and (m.subject_id in ('', :subject::text) or exists (select from plimsoll.member g where g.tenant_id = v.tenant_id
     and g.environment = v.environment and g.place = v.place and g.user_id = :user::text and g.left_at is null))
 order by m.recorded_at desc, v.memory_id limit :limit::int;
