@@ -27,6 +27,8 @@ import type { Proposed, Proposing } from './remember-tool.ts'
 import type { Run } from './state.ts'
 
 export interface Recollecting {
+  /** What each run under way was given first, so that its next steps say the same; made by `firstGiven`. */
+  readonly first: FirstGiven
   readonly memory: Memory
   readonly embedder: Embedder | null
   readonly clock: Clock
@@ -35,13 +37,37 @@ export interface Recollecting {
   readonly onError: (error: unknown) => void
 }
 
+/** Memories of runs in the order in which they were given. */
+type FirstGiven = Map<string, readonly string[]>
+
+/** Runs under way in one process; one that is forgotten here is given what is found anew. */
+const MOST_RUNS = 2_000
+
+export const firstGiven = (): FirstGiven => new Map()
+
+/**
+ * C8: what stands before the question stays as it is from step to step. What came up since the first step waits for the
+ * next run; what was forgotten since then is out at once.
+ */
+function steady(first: FirstGiven, run: Run, near: readonly Recalled[]): readonly Recalled[] {
+  const known = first.get(run.key.run)
+  if (known) return known.flatMap((id) => near.find((one) => one.id === id) ?? [])
+  const [oldest] = first.keys()
+  if (first.size >= MOST_RUNS && oldest !== undefined) first.delete(oldest)
+  first.set(
+    run.key.run,
+    near.map((one) => one.id),
+  )
+  return near
+}
+
 /** Looked at for one question; few of them have room. */
 const CONSIDERED = 20
 /** A question of this length says what it is about. */
 const LONGEST_QUESTION = 2_000
 
 export async function recollect(
-  { memory, embedder, clock, onError }: Recollecting,
+  { memory, embedder, clock, first: firstOf, onError }: Recollecting,
   run: Run,
   agent: Agent,
   signal: AbortSignal,
@@ -68,7 +94,7 @@ export async function recollect(
   const ranked = [...byKey.memories, ...found.memories.filter((one) => !first.has(one.id))]
   const near = (one: Recalled): boolean =>
     first.has(one.id) || isRelevant({ lexical: one.lexical, semantic: one.semantic }, embedder?.floor)
-  const given = ranked.filter(near).map((one) => remembered(one, agent))
+  const given = steady(firstOf, run, ranked.filter(near)).map((one) => remembered(one, agent))
   note(memory, run, usesOf(ranked, { near, given, most: agent.context.memory })).catch(onError)
   if (given.length > 0) return { state: 'found', memory: given }
   return { state: found.eligible > 0 ? 'unrelated' : 'none', memory: [] }
