@@ -1,4 +1,5 @@
 import type { ContextSpec } from '../context/limits.ts'
+import type { SummarySpec } from '../context/summary.ts'
 import type { TokenCounter } from '../context/tokens.ts'
 import type { Model } from '../model/port.ts'
 import type { Contract } from '../tool/contract.ts'
@@ -43,6 +44,8 @@ export interface AgentSpec {
   readonly modelSeconds?: number
   /** How many tokens the parts of a request may take; see docs/agents.md. */
   readonly context?: ContextSpec
+  /** Long conversations are summarised in the background; default: they are cut. See docs/design/context.md. */
+  readonly summary?: SummarySpec
   /** The exact counter of the model's tokens; default: an estimate that is not below the truth. Pure, and asked often. */
   readonly countTokens?: TokenCounter
   /** How many workers may try a run without progress before it ends; default 5. */
