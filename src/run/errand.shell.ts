@@ -88,7 +88,7 @@ async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void
       session,
       sessionVersion: 1,
       text: asked.text,
-      claimed: { run, status: 202 },
+      run,
     })
   parts.submitted()
   await parts.store.rest(scope, errand.id, REST_MS)
