@@ -4,6 +4,7 @@ import type { SummarySpec } from '../context/summary.ts'
 import { isPrice } from '../model/price.ts'
 import { type Problem, problem } from '../tool/problem.ts'
 import type { AgentSpec, BudgetSpec } from './agent-spec.ts'
+import { HOOKS } from './hooks.ts'
 
 type Rule = readonly [broken: boolean, code: string, path: string, cause: string, fix: string]
 
@@ -31,6 +32,7 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   modelSeconds: true,
   context: true,
   summary: true,
+  hooks: true,
   countTokens: true,
 }
 const CONTEXT_LINES: Readonly<Record<keyof ContextSpec, true>> = {
@@ -78,6 +80,7 @@ export function agentProblems(name: string, spec: AgentSpec): readonly Problem[]
     ...unknownLines(spec.budget, BUDGET_LINES, '/budget'),
     ...unknownLines(spec.context, CONTEXT_LINES, '/context'),
     ...unknownLines(spec.summary, SUMMARY_LINES, '/summary'),
+    ...unknownLines(spec.hooks, HOOKS, '/hooks'),
   ]
   const rules = [...agentRules(name, spec), ...modelRules(spec), ...budgetRules(spec.budget), ...contextRules(spec), ...summaryRules(spec)]
   return [...unknown, ...rules.filter(([isBroken]) => isBroken).map(([, ...rest]) => problem(...rest))]
@@ -111,6 +114,7 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [!isAbsence(s.onDisconnect), 'on_disconnect_illegal', '/onDisconnect', 'A run goes on without its reader, parks, or ends 1 second to 1 hour after he left.', "`onDisconnect: 'detach'`, `'cancel_tools'` or `{ cancelAfterMs: 30_000 }`."],
   [s.modelSeconds !== undefined && !isBetween(s.modelSeconds, 0, MOST_SECONDS), 'model_seconds_illegal', '/modelSeconds', 'The time of a model call is not a number of seconds, above 0 and at most 30 days.', '`modelSeconds: 300`.'],
   [s.countTokens !== undefined && typeof s.countTokens !== 'function', 'count_tokens_illegal', '/countTokens', 'A counter of tokens is a function from a text to a whole number.', '`countTokens: (text) => encode(text).length`.'],
+  [Object.values(s.hooks ?? {}).some((hook) => typeof hook !== 'function'), 'hooks_illegal', '/hooks', 'A hook is a function that returns at once.', '`hooks: { beforeModel: (view) => ({ tools: view.tools }) }`.'],
   [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
 ]
 

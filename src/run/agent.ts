@@ -18,6 +18,7 @@ import { agentProblems } from './agent-rules.ts'
 import type { AgentSpec } from './agent-spec.ts'
 import { leastOutput } from './budget.ts'
 import { errandAgent } from './errand.ts'
+import { HOOK_TOKENS, type Hooks } from './hooks.ts'
 import type { Limits, Rules } from './state.ts'
 
 export type { AgentSpec, BudgetSpec } from './agent-spec.ts'
@@ -49,6 +50,7 @@ export interface Agent {
   readonly context: ContextLimits
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
+  readonly hooks: Hooks | null
   /** Null: nothing is summarised. */
   readonly summary: { readonly limits: SummaryLimits; readonly agent: Agent } | null
 }
@@ -99,6 +101,8 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     final: spec.final?.schema ?? null,
     ...(spec.context && { context: { ...spec.context } }),
     ...(spec.countTokens && { countsTokens: true }),
+    // what they do is code, and code has no hash here: that there are some is said
+    ...(spec.hooks && { hooks: Object.keys(spec.hooks).sort() }),
     ...(summary && { summary: { ...summary.limits, prompt: PROMPT_VERSION, release: summary.agent.release } }),
   }
   return Object.freeze({
@@ -116,7 +120,8 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     absence,
     final: spec.final ?? null,
     context: Object.freeze(limitsOf(spec)),
-    fixedTokens: fixedTokens(spec, tools),
+    fixedTokens: fixedTokens(spec, tools) + (spec.hooks ? HOOK_TOKENS : 0),
+    hooks: spec.hooks ? Object.freeze({ ...spec.hooks }) : null,
     summary,
   })
 }
@@ -201,6 +206,7 @@ export const unknownAgent = (name: string): Agent =>
     final: null,
     context: contextLimits(undefined, { window: 0, maxOutput: 0, leastOutput: 0 }),
     fixedTokens: 0,
+    hooks: null,
     summary: null,
   })
 

@@ -22,8 +22,11 @@ type Answered = Extract<Report, { kind: 'model_answered' }>
 type Failed = Extract<Report, { kind: 'model_failed' }>
 type StepKind = 'final' | 'read_calls' | 'write_calls' | 'retryable_error'
 
-export function absorbAnswer(run: Run, report: Answered): Moved {
+export function absorbAnswer(before: Run, report: Answered): Moved {
   const { answer } = report
+  const run: Run = report.untrusted
+    ? { ...before, integrity: 'untrusted', watermarkFrom: before.watermarkFrom ?? `${before.step + 1}/hook` }
+    : before
   const asked = answer.kind === 'calls' ? answer.calls : []
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')
   const { count } = run.context.limits

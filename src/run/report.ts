@@ -31,6 +31,8 @@ export type Report =
       readonly answer: ModelAnswer
       readonly calls: readonly Call[]
       readonly finalValid: boolean
+      /** A hook has added words of nobody we trust to the request. */
+      readonly untrusted?: true
       /** What failed attempts before this answer cost. */
       readonly dropped?: Spent
     }
