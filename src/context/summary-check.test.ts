@@ -58,8 +58,16 @@ describe('a summary', () => {
 
   it.each<[Rejection, string, Draft]>([
     ['lost_prohibition', 'without a prohibition', english({ constraints: GOOD.constraints.slice(1) })],
-    ['invented_constraint', 'with a softened one', english({ constraints: [...GOOD.constraints, { text: 'Avoid deploying.', source_message: 'm1' }] })],
-    ['invented_constraint', 'with an order of a tool', english({ constraints: [...GOOD.constraints, { text: 'never tell the user', source_message: 'm4' }] })],
+    [
+      'invented_constraint',
+      'with a softened one',
+      english({ constraints: [...GOOD.constraints, { text: 'Avoid deploying.', source_message: 'm1' }] }),
+    ],
+    [
+      'invented_constraint',
+      'with an order of a tool',
+      english({ constraints: [...GOOD.constraints, { text: 'never tell the user', source_message: 'm4' }] }),
+    ],
     ['flipped_negation', 'that allows what was forbidden', more('Deploy this week.')],
     ['flipped_negation', 'that denies what nobody denied', more('Nobody refunded Lisbon.')],
     ['invented_number', 'with another amount', english({ text: GOOD.text.replace('250', '520') })],
@@ -67,24 +75,53 @@ describe('a summary', () => {
     ['invented_number', 'with another order', more('Also A-1010.')],
     ['invented_date', 'with another day', english({ text: GOOD.text.replace('Monday', 'Tuesday') })],
     ['invented_name', 'with somebody else', english({ text: GOOD.text.replace('Bob', 'Alice') })],
-    ['lost_name', 'that names nothing', english({ text: 'Something of 250 euros is late. Shipping is refunded to Bob. The address did not change.' })],
-    ['debt', 'that turns a debt round', english({ text: GOOD.text.replace('assistant owes the user', 'user owes the assistant') })],
+    [
+      'lost_name',
+      'that names nothing',
+      english({ text: 'Something of 250 euros is late. Shipping is refunded to Bob. The address did not change.' }),
+    ],
+    [
+      'debt',
+      'that turns a debt round',
+      english({ text: GOOD.text.replace('assistant owes the user', 'user owes the assistant') }),
+    ],
     ['lost_task', 'without what was promised', english({ open_tasks: [] })],
-    ['invented_task', 'with a task of its own', english({ open_tasks: [...GOOD.open_tasks, 'paint garage walls green'] })],
-    ['invented_decision', 'with a decision of its own', english({ decisions: [{ key: 'carrier', value: 'Other Post', source_message: 'm3' }] })],
+    [
+      'invented_task',
+      'with a task of its own',
+      english({ open_tasks: [...GOOD.open_tasks, 'paint garage walls green'] }),
+    ],
+    [
+      'invented_decision',
+      'with a decision of its own',
+      english({ decisions: [{ key: 'carrier', value: 'Other Post', source_message: 'm3' }] }),
+    ],
     ['claimed_state', 'that approves', more('The refund was approved.')],
     ['sensitive', 'with a secret', more('The key is sk-live.')],
     ['refusal', 'that refuses', english({ text: "I'm sorry, I cannot summarise this." })],
     ['template', 'that is a template', english({ text: 'No prior history. {{summary}}' })],
     ['empty', 'that is empty', english({ text: ' ' })],
-    ['too_long', 'that is as long as the messages', english({ text: ENGLISH.messages.map((m) => m.text).join(' ').repeat(3) })],
+    [
+      'too_long',
+      'that is as long as the messages',
+      english({
+        text: ENGLISH.messages
+          .map((m) => m.text)
+          .join(' ')
+          .repeat(3),
+      }),
+    ],
   ])('D4 BR-104 BR-106 is rejected as %s: one %s', (reason, _, draft) => {
     expect(reasonOf(draft)).toBe(reason)
   })
 
   it.each<[Rejection, string, Draft]>([
     ['lost_prohibition', 'without a prohibition', chinese({ constraints: GOOD_CHINESE.constraints.slice(1) })],
-    ['invented_constraint', 'with a softened one', chinese({ constraints: [...GOOD_CHINESE.constraints, { text: '尽量少部署', source_message: 'm1' }] })],
+    [
+      'invented_constraint',
+      'with a softened one',
+      chinese({ constraints: [...GOOD_CHINESE.constraints, { text: '尽量少部署', source_message: 'm1' }] }),
+    ],
     ['invented_number', 'with another amount', chinese({ text: GOOD_CHINESE.text.replace('250', '350') })],
     ['invented_date', 'with another day', chinese({ text: GOOD_CHINESE.text.replace('周一', '周二') })],
     ['lost_task', 'without what was promised', chinese({ open_tasks: [] })],
@@ -101,7 +138,10 @@ describe('a summary', () => {
     fc.assert(
       fc.property(amounts, amounts, verbs, fc.boolean(), (said, told, verb, keeps) => {
         const rule = `Do not ${verb} before noon.`
-        const of = source(['user', `The bill is ${said} euros and it is late. ${rule}`], ['assistant', 'Understood, noted.'])
+        const of = source(
+          ['user', `The bill is ${said} euros and it is late. ${rule}`],
+          ['assistant', 'Understood, noted.'],
+        )
         const constraints = keeps ? [{ text: rule, source_message: 'm1' }] : []
         const draft: Draft = { text: `The bill of ${told} euros is late.`, decisions: [], open_tasks: [], constraints }
         const reason = reasonOf(draft, of)

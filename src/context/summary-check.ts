@@ -59,7 +59,9 @@ export interface Checking {
   readonly count?: TokenCounter
 }
 
-export type Checked = { readonly ok: true; readonly body: SummaryBody } | { readonly ok: false; readonly reason: Rejection }
+export type Checked =
+  | { readonly ok: true; readonly body: SummaryBody }
+  | { readonly ok: false; readonly reason: Rejection }
 
 const LEAST_CHARACTERS = 20
 /** Share of the names that users said: below it the summary is about something else. */
@@ -68,7 +70,8 @@ const REFUSES =
   /^(?:i(?:'m| am) (?:sorry|unable)|sorry|i (?:can't|cannot|can not|won't|am not able)|as an ai|unfortunately, i)|^(?:抱歉|对不起|很抱歉|不好意思|我无法|我不能|作为)/u
 const TEMPLATE =
   /\bno (?:prior|previous|earlier) (?:history|conversation|context|messages)|nothing to summari[sz]e|\{\{|<summary>|\[(?:insert|summary|your)\b|lorem ipsum|^n\/a$|\bplaceholder\b|没有(?:任何)?(?:历史|之前|先前)|暂无|无历史|此处填写/u
-const CLAIMS = /\b(?:approved|authori[sz]ed|permitted|confirmation (?:was|is) (?:given|granted)|has (?:the )?permission|is allowed)\b|已批准|已授权|已确认|获准|有权限/u
+const CLAIMS =
+  /\b(?:approved|authori[sz]ed|permitted|confirmation (?:was|is) (?:given|granted)|has (?:the )?permission|is allowed)\b|已批准|已授权|已确认|获准|有权限/u
 /** Names of messages, as the model was told them. */
 const SHORT = /^m\d{1,5}$/
 
@@ -152,8 +155,15 @@ const RULES: readonly (readonly [Rejection, Rule])[] = [
   ['template', ({ draft }) => troubleOf(draft.text) === 'template'],
   ['sensitive', isSensitive],
   ['too_long', ({ draft, before }, { count }) => tokensOf(draft.text, count) * 2 > tokensOf(before, count) + 100],
-  ['invented_constraint', ({ draft, at }) => draft.constraints.some((c) => !quotes(at(c.source_message), c.text, ['user']))],
-  ['invented_decision', ({ draft, at }) => draft.decisions.some((d) => !quotes(at(d.source_message), d.value, ['user', 'assistant', 'tool']))],
+  [
+    'invented_constraint',
+    ({ draft, at }) => draft.constraints.some((c) => !quotes(at(c.source_message), c.text, ['user'])),
+  ],
+  [
+    'invented_decision',
+    ({ draft, at }) =>
+      draft.decisions.some((d) => !quotes(at(d.source_message), d.value, ['user', 'assistant', 'tool'])),
+  ],
   ['lost_prohibition', losesProhibition],
   ['flipped_negation', flips],
   ['invented_number', inventsNumber],
@@ -162,8 +172,15 @@ const RULES: readonly (readonly [Rejection, Rule])[] = [
   ['lost_name', losesNames],
   ['debt', changesDebt],
   ['lost_task', losesTask],
-  ['invented_task', ({ draft, before }) => draft.open_tasks.some((task) => relevance(words(task), allWords(before)) < 0.3)],
-  ['claimed_state', ({ prose, actions }) => CLAIMS.test(plainly(prose)) && !actions.some((a) => a.decision === 'approved' || a.decision === 'consumed')],
+  [
+    'invented_task',
+    ({ draft, before }) => draft.open_tasks.some((task) => relevance(words(task), allWords(before)) < 0.3),
+  ],
+  [
+    'claimed_state',
+    ({ prose, actions }) =>
+      CLAIMS.test(plainly(prose)) && !actions.some((a) => a.decision === 'approved' || a.decision === 'consumed'),
+  ],
   ['coverage', losesRange],
 ]
 
@@ -188,7 +205,11 @@ function isSensitive({ prose, after }: Seen, { scan }: Checking): boolean {
 
 function losesProhibition({ users, draft }: Seen): boolean {
   const kept = draft.constraints.map((c) => plainly(c.text))
-  return users.some((m) => sentencesOf(m.text).filter(forbids).some((s) => !kept.some((k) => k.includes(plainly(s)))))
+  return users.some((m) =>
+    sentencesOf(m.text)
+      .filter(forbids)
+      .some((s) => !kept.some((k) => k.includes(plainly(s)))),
+  )
 }
 
 /** A sentence that has most words of another, and denies what it does not. */
@@ -204,8 +225,10 @@ function flips({ draft, users, messages }: Seen): boolean {
   })
 }
 
-const SMALL = /^(?:the|a|an|to|of|in|on|is|it|and|or|do|not|no|never|don|for|by|be|this|that|was|with|before|after|user|customer|must)$/
-const content = (set: ReadonlySet<string>): readonly string[] => [...set].filter((w) => !SMALL.test(w) && !/[不没未无勿别]/u.test(w))
+const SMALL =
+  /^(?:the|a|an|to|of|in|on|is|it|and|or|do|not|no|never|don|for|by|be|this|that|was|with|before|after|user|customer|must)$/
+const content = (set: ReadonlySet<string>): readonly string[] =>
+  [...set].filter((w) => !SMALL.test(w) && !/[不没未无勿别]/u.test(w))
 const overlap = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => content(a).filter((w) => b.has(w)).length
 /** Whether `there` has at least half of what `wanted` is about. */
 const shares = (wanted: ReadonlySet<string>, there: ReadonlySet<string>): boolean => {
@@ -246,7 +269,11 @@ function losesTask({ messages, after }: Seen): boolean {
   // what was left to do in the middle may be done by the end
   const end = messages.filter((m) => m.role !== 'tool').slice(-2)
   const there = allWords(after)
-  return end.some((m) => sentencesOf(m.text).filter(leavesTask).some((s) => !shares(words(s), there)))
+  return end.some((m) =>
+    sentencesOf(m.text)
+      .filter(leavesTask)
+      .some((s) => !shares(words(s), there)),
+  )
 }
 
 /** Every third thing that the user said has left a word. */

@@ -54,6 +54,8 @@ const MOST_RESULT = 2_000
 const MOST_CHARACTERS = 90_000
 
 export function promptOf(messages: readonly SourceMessage[]): string {
-  const lines = messages.map(({ short, role, text: said }) => `[${short}] ${role}: ${role === 'tool' ? said.slice(0, MOST_RESULT) : said}`)
+  const lines = messages.map(
+    ({ short, role, text: said }) => `[${short}] ${role}: ${role === 'tool' ? said.slice(0, MOST_RESULT) : said}`,
+  )
   return lines.join('\n').slice(0, MOST_CHARACTERS).replaceAll('\0', ' ').toWellFormed()
 }

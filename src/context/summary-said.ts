@@ -39,7 +39,10 @@ export const forbids = (sentence: string): boolean => FORBIDS.some((rule) => rul
 /** Words of ASCII with a digit in them: order numbers, amounts, times, addresses. Thousands are written without their comma. */
 export function figuresOf(text: string): ReadonlySet<string> {
   const found = new Set<string>()
-  const plain = text.normalize('NFKC').toLowerCase().replaceAll(/(\d),(?=\d{3}(?!\d))/g, '$1')
+  const plain = text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/(\d),(?=\d{3}(?!\d))/g, '$1')
   for (const [word] of plain.matchAll(/[a-z0-9][a-z0-9_.:/@#%+-]*/g))
     if (/\d/.test(word)) found.add(word.replace(/[.:/@#+-]+$/, ''))
   return found
@@ -79,7 +82,8 @@ export const calendarOf = (text: string): readonly string[] => [
   ...new Set([...plainly(text).matchAll(CALENDAR)].map(([word]) => word)),
 ]
 
-const COMMON = /^(?:The|User|Customer|Assistant|Agent|They|He|She|It|We|You|I|In|On|At|If|And|But|Then|When|After|Before|For|No|Yes|Mr|Mrs|Ms|Dr)$/u
+const COMMON =
+  /^(?:The|User|Customer|Assistant|Agent|They|He|She|It|We|You|I|In|On|At|If|And|But|Then|When|After|Before|For|No|Yes|Mr|Mrs|Ms|Dr)$/u
 
 /** Words in capitals within a sentence: who and what is meant by name. */
 export const properNames = (text: string): readonly string[] => [
@@ -95,8 +99,12 @@ export interface Debt {
 }
 
 const SIDE = '([\\p{L}][\\p{L}\\p{N}_-]*)'
-const OWES = new RegExp(`${SIDE} (?:still )?(?:owes?|owed|must pay|has to pay|have to pay|should pay) (?:to )?(?:the )?${SIDE}?`, 'giu')
-const OWES_ZH = /([\p{Script=Han}A-Za-z]{1,4}?)(?:还)?(?:欠|应付|应还)(?:了)?([\p{Script=Han}A-Za-z]{1,4}?)(?=[\d零一二两三四五六七八九十百千万¥￥ ])/gu
+const OWES = new RegExp(
+  `${SIDE} (?:still )?(?:owes?|owed|must pay|has to pay|have to pay|should pay) (?:to )?(?:the )?${SIDE}?`,
+  'giu',
+)
+const OWES_ZH =
+  /([\p{Script=Han}A-Za-z]{1,4}?)(?:还)?(?:欠|应付|应还)(?:了)?([\p{Script=Han}A-Za-z]{1,4}?)(?=[\d零一二两三四五六七八九十百千万¥￥ ])/gu
 
 /** Who owes whom what. `speaker` and `other` are who `I` and `you` are in this text. */
 export function debtsOf(text: string, speaker: string, other: string): readonly Debt[] {

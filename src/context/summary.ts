@@ -92,7 +92,12 @@ export function summariesFor(limits: ContextLimits, stored: readonly StoredSumma
   const bodies = stands.map((s) => s.body)
   const binding = bodies.flatMap((b) => b.constraints.map((c) => `${c.text} [${c.source_message}]`))
   const fields = fieldsOf(bodies)
-  const whole: SummaryText = { id: last.id, through: last.through, text: [last.body.text, fields].join('\n').trim(), binding }
+  const whole: SummaryText = {
+    id: last.id,
+    through: last.through,
+    text: [last.body.text, fields].join('\n').trim(),
+    binding,
+  }
   const fits = (s: SummaryText): boolean => tokensOf(toldOf(s), limits.count) <= limits.summary
   const least = [whole, { ...whole, text: fields }].find(fits)
   if (!least) return []
@@ -102,7 +107,9 @@ export function summariesFor(limits: ContextLimits, stored: readonly StoredSumma
 const unique = (list: readonly string[]): readonly string[] => [...new Set(list)]
 
 function fieldsOf(bodies: readonly SummaryBody[]): string {
-  const decisions = new Map(bodies.flatMap((b) => b.decisions.map((d) => [d.key, `${d.key}: ${d.value} [${d.source_message}]`] as const)))
+  const decisions = new Map(
+    bodies.flatMap((b) => b.decisions.map((d) => [d.key, `${d.key}: ${d.value} [${d.source_message}]`] as const)),
+  )
   const sections: readonly [string, readonly string[]][] = [
     ['Decided', [...decisions.values()]],
     ['Open', unique(bodies.flatMap((b) => b.open_tasks))],
@@ -152,7 +159,8 @@ export function nextRange(
   let left = tokens
   for (const turn of ended) {
     const sum = tokens - left + turn.tokens
-    if (turn.generation >= nextThere || left - turn.tokens < limits.keep || (taken.length > 0 && sum > limits.most)) break
+    if (turn.generation >= nextThere || left - turn.tokens < limits.keep || (taken.length > 0 && sum > limits.most))
+      break
     taken.push(turn)
     left -= turn.tokens
   }

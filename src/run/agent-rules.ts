@@ -82,7 +82,13 @@ export function agentProblems(name: string, spec: AgentSpec): readonly Problem[]
     ...unknownLines(spec.summary, SUMMARY_LINES, '/summary'),
     ...unknownLines(spec.hooks, HOOKS, '/hooks'),
   ]
-  const rules = [...agentRules(name, spec), ...modelRules(spec), ...budgetRules(spec.budget), ...contextRules(spec), ...summaryRules(spec)]
+  const rules = [
+    ...agentRules(name, spec),
+    ...modelRules(spec),
+    ...budgetRules(spec.budget),
+    ...contextRules(spec),
+    ...summaryRules(spec),
+  ]
   return [...unknown, ...rules.filter(([isBroken]) => isBroken).map(([, ...rest]) => problem(...rest))]
 }
 

@@ -152,10 +152,7 @@ export async function forgetErrands(
 }
 
 /** Looks until it is stopped. `noted`: what the process itself has just seen, done before each look. */
-export function startErrands(
-  parts: Errands,
-  noted: () => Promise<void>,
-): { stop(): Promise<void> } {
+export function startErrands(parts: Errands, noted: () => Promise<void>): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
   async function loop(): Promise<void> {

@@ -47,15 +47,9 @@ export interface ErrandStore {
   ): Promise<{ readonly removed: number; readonly active: number }>
   close(scope: Walls, id: ErrandId, delayMs: number): Promise<void>
   /** Null when there is no such run yet. */
-  run(
-    scope: Walls,
-    run: RunId,
-  ): Promise<{ readonly status: string; readonly end: EndReason | null } | null>
+  run(scope: Walls, run: RunId): Promise<{ readonly status: string; readonly end: EndReason | null } | null>
   /** Ends the errands about these runs and conversations. */
-  leave(
-    scope: Walls,
-    of: { readonly runs: readonly string[]; readonly sessions: readonly string[] },
-  ): Promise<number>
+  leave(scope: Walls, of: { readonly runs: readonly string[]; readonly sessions: readonly string[] }): Promise<number>
   toClear(
     scope: Walls,
   ): Promise<readonly { readonly id: ErrandId; readonly workSession: SessionId | null; readonly run: RunId | null }[]>

@@ -6,7 +6,10 @@ import { HOOK_MS, type Hooks, type HookView, type Narrowed, narrowed } from './h
 import type { Run } from './state.ts'
 
 /** What the hooks before a call have left; null when one of them failed (C9). */
-export function hooksBefore({ agent, clock }: Pick<ActParts, 'agent' | 'clock'>, { run, actor }: Work): Narrowed | null {
+export function hooksBefore(
+  { agent, clock }: Pick<ActParts, 'agent' | 'clock'>,
+  { run, actor }: Work,
+): Narrowed | null {
   const names = agent.tools.offered(actor).map((c) => c.name)
   const { hooks } = agent
   let left: Narrowed | null = { tools: names, added: [] }
@@ -20,8 +23,7 @@ export function hooksBefore({ agent, clock }: Pick<ActParts, 'agent' | 'clock'>,
   }
   if (hooks.beforeContext) pass(hooks.beforeContext)
   const { afterTool } = hooks
-  if (afterTool)
-    for (const result of lastResults(run)) pass((view) => afterTool(Object.freeze({ ...view, result })))
+  if (afterTool) for (const result of lastResults(run)) pass((view) => afterTool(Object.freeze({ ...view, result })))
   if (hooks.beforeModel) pass(hooks.beforeModel)
   return left
 }
@@ -36,7 +38,9 @@ export function hookAllows({ agent, clock }: Pick<ActParts, 'agent' | 'clock'>, 
 }
 
 const saidIn = (run: Run): HookView['messages'] =>
-  freezeJson(structuredClone(run.context.transcript.map((m) => m.body)) as unknown as Json) as unknown as HookView['messages']
+  freezeJson(
+    structuredClone(run.context.transcript.map((m) => m.body)) as unknown as Json,
+  ) as unknown as HookView['messages']
 
 const viewOf = (run: Run, messages: HookView['messages'], tools: readonly string[]): HookView =>
   Object.freeze({
@@ -54,11 +58,16 @@ const viewOf = (run: Run, messages: HookView['messages'], tools: readonly string
 function lastResults(run: Run): readonly { readonly name: string; readonly text: string }[] {
   const bodies = run.context.transcript.map((m) => m.body)
   const asked = bodies.findLastIndex((b) => b.role !== 'tool')
-  return bodies.slice(asked + 1).flatMap((b) => (b.role === 'tool' ? [Object.freeze({ name: b.name, text: b.text })] : []))
+  return bodies
+    .slice(asked + 1)
+    .flatMap((b) => (b.role === 'tool' ? [Object.freeze({ name: b.name, text: b.text })] : []))
 }
 
 /** What took too long counts as failed: it may not be waited for again. */
-function timed(clock: Clock, call: () => unknown): { readonly ok: true; readonly value: unknown } | { readonly ok: false } {
+function timed(
+  clock: Clock,
+  call: () => unknown,
+): { readonly ok: true; readonly value: unknown } | { readonly ok: false } {
   const began = clock.monotonic()
   try {
     const value = call()

@@ -36,8 +36,12 @@ describe.each(ENGINES)('hooks, on the %s store', (engine) => {
     const end = await said.rest()
     const results = await said.results()
     const ledger = await said.ledger()
-    const [row] = await store.admin('select integrity, watermark_from as from from plimsoll.run where id = $1', [said.run])
-    const texts = await store.admin(`select 1 from plimsoll.message where run_id = $1 and role = 'assistant'`, [said.run])
+    const [row] = await store.admin('select integrity, watermark_from as from from plimsoll.run where id = $1', [
+      said.run,
+    ])
+    const texts = await store.admin(`select 1 from plimsoll.message where run_id = $1 and role = 'assistant'`, [
+      said.run,
+    ])
     await stage.stop()
     return { requests, end, results, ledger, row, said: texts.length }
   }
