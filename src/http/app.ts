@@ -13,6 +13,7 @@ import { problemOf } from './problem.ts'
 import type { Pumping } from './pump.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { retentionRoutes } from './retention.ts'
+import { summaryRoutes } from './summaries.ts'
 import { runRoutes } from './runs.ts'
 import { signalRoutes } from './signals.ts'
 
@@ -78,5 +79,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   operatorRoutes(app, options)
   endpointRoutes(app, options)
   retentionRoutes(app, options)
+  summaryRoutes(app, options)
   return app
 }

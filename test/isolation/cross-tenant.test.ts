@@ -27,6 +27,7 @@ const CROSSING = [
   'journal/retention.sql due',
   'memory/forget.sql dueDeletions',
   'request/credential.sql credentialByHash',
+  'run/errand.sql dueErrands',
 ]
 
 /** Of the roles that cross tenants. */
@@ -36,6 +37,7 @@ const CROSSING_FUNCTIONS = [
   'deletion_due',
   'destroy_tenant',
   'driven',
+  'errand_due',
   'forget_calls',
   'forget_messages',
   'forget_session',
