@@ -36,6 +36,7 @@ import { type CredentialStore, credentialStore, type NewKey } from './request/cr
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
+import type { Authorities } from './memory/authority.shell.ts'
 import type { Centre } from './memory/centre.shell.ts'
 import { together } from './memory/key.ts'
 import { memoryOf } from './memory/memory.shell.ts'
@@ -113,6 +114,8 @@ export interface RuntimeOptions {
   readonly sinks?: readonly Sink[]
   /** Vectors for recall; without one memories are found by their words. */
   readonly embedder?: Embedder
+  /** Readers of facts that memories repeat, by the name that keys give as `authority`; asked whenever one is used. */
+  readonly authorities?: Authorities
   /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
   readonly zoneOf?: (subject: string) => string
   /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
@@ -228,10 +231,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const registered = options.agents.flatMap((a) => a.memory?.keys ?? [])
   const registry = together(registered)
   const zoneOf = options.zoneOf ?? (() => 'UTC')
+  const asking = { authorities: options.authorities ?? {}, clock }
   const memory = memoryOf({
     registry,
     zoneOf: (actor) => zoneOf(actor.subject),
     quota: options.quota ?? QUOTA,
+    embedder: options.embedder ?? null,
+    systemOf,
+    asking,
+    about: (actor, subject) => actorFrom({ ...actor, subject }),
+    outdated: () => Promise.resolve(),
     icu: process.versions.icu ?? '',
     db,
     keys: sealer,
@@ -265,7 +274,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ids,
     backupDays: options.backupDays ?? null,
   })
-  const recollecting = { memory, embedder: options.embedder ?? null, clock, zoneOf, onError: warn }
+  const recollecting = { memory, asking, ids, embedder: options.embedder ?? null, clock, zoneOf, onError: warn }
   const agents: ReadonlyMap<string, Agent> = new Map(
     options.agents.map((a) => {
       const tool = a.memory && rememberTool(a.memory.keys, proposing(recollecting, a))
@@ -375,7 +384,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         db,
         beside(id, everyMs) {
           const all = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
-          all.push(memory.forgetting(onError))
+          all.push(memory.forgetting(onError), memory.keeping(onError))
           if (writer) all.push(startLogging(writer, clock, onError))
           return { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) }
         },

@@ -35,6 +35,13 @@ with live as materialized (
 )
 select (select count(*) from terms) as "terms!", (select count(*) from vectors) as "vectors!", (select count(*) from entries) as "entries!";
 
+-- name: forgetVectors
+-- of these memories, or of all that are gone
+delete from plimsoll.memory_vector v where v.tenant_id = :tenant::text and v.environment = :environment::text
+  and (:only?::text[] is null or v.memory_id = any (:only?::text[]))
+  and not exists (select from plimsoll.memory m where m.tenant_id = v.tenant_id and m.id = v.memory_id and m.deleted_at is null)
+returning v.memory_id;
+
 -- name: unindexed
 -- memories that can be found and have no entry of their version and of this lexer
 select m.id as "id!", m.version as "version!" from plimsoll.memory m
@@ -152,7 +159,8 @@ with place as materialized (
 )
 select m.id as "id!", m.version as "version!", m.place as "place!", m.subject_id as "subject!", m.layer as "layer!", m.kind as "kind!",
   m.key as "key!", m.value as "value!", m.value_hash as "valueHash!", m.integrity as "integrity!", m.confidentiality as "confidentiality!",
-  m.confidence as "confidence!", m.sensitivity as "sensitivity!", m.status as "status!",
+  m.confidence as "confidence!", m.sensitivity as "sensitivity!", m.status as "status!", m.importance as "importance!",
+  m.use_count as "useCount!", m.authority, m.authority_ref as "authorityRef", (extract(epoch from m.last_used_at) * 1000)::int8 as "lastUsedAt?",
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom!", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!",
   b.relevance as "relevance!", b.semantic as "semantic!",
   coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical!", (select n from n)::int8 as "eligible!"

@@ -80,6 +80,26 @@ select (select count(*) from terms) as "terms", (select count(*) from vectors) a
   params: ['tenant', 'environment'],
 }
 
+export interface ForgetVectorsParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly only: readonly (string | null)[] | null
+}
+export interface ForgetVectorsRow {
+  readonly memory_id: string
+}
+/**
+ * of these memories, or of all that are gone
+ */
+export const forgetVectors: Statement<ForgetVectorsParams, ForgetVectorsRow> = {
+  name: 'recall_forgetVectors_230b3565',
+  text: `delete from plimsoll.memory_vector v where v.tenant_id = $1::text and v.environment = $2::text
+  and ($3::text[] is null or v.memory_id = any ($3::text[]))
+  and not exists (select from plimsoll.memory m where m.tenant_id = v.tenant_id and m.id = v.memory_id and m.deleted_at is null)
+returning v.memory_id`,
+  params: ['tenant', 'environment', 'only'],
+}
+
 export interface UnindexedParams {
   readonly tenant: string
   readonly environment: string
@@ -142,6 +162,11 @@ export interface RecallRow {
   readonly confidence: number
   readonly sensitivity: string
   readonly status: string
+  readonly importance: number
+  readonly useCount: number
+  readonly authority: string | null
+  readonly authorityRef: string | null
+  readonly lastUsedAt: number | null
   readonly validFrom: number
   readonly recordedAt: number
   readonly relevance: number
@@ -160,7 +185,7 @@ export interface RecallRow {
  * is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
  */
 export const recall: Statement<RecallParams, RecallRow> = {
-  name: 'recall_recall_cfa2e692',
+  name: 'recall_recall_d0b72eb7',
   text: `with place as materialized (
   select p.place from unnest($1::text[]) p (place)
   where p.place = 'tenant:' or p.place = 'user:' || $2::text
@@ -258,7 +283,8 @@ export const recall: Statement<RecallParams, RecallRow> = {
 )
 select m.id as "id", m.version as "version", m.place as "place", m.subject_id as "subject", m.layer as "layer", m.kind as "kind",
   m.key as "key", m.value as "value", m.value_hash as "valueHash", m.integrity as "integrity", m.confidentiality as "confidentiality",
-  m.confidence as "confidence", m.sensitivity as "sensitivity", m.status as "status",
+  m.confidence as "confidence", m.sensitivity as "sensitivity", m.status as "status", m.importance as "importance",
+  m.use_count as "useCount", m.authority, m.authority_ref as "authorityRef", (extract(epoch from m.last_used_at) * 1000)::int8 as "lastUsedAt",
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt",
   b.relevance as "relevance", b.semantic as "semantic",
   coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical", (select n from n)::int8 as "eligible"

@@ -12,6 +12,7 @@ import { isIdentifier } from '../lex/lex.ts'
 import { type Asking, boundsOf } from './filter.ts'
 import { type Indexed, questionOf } from './index-text.ts'
 import {
+  forgetVectors,
   indexMemory,
   recall,
   type RecallRow,
@@ -22,6 +23,8 @@ import {
   writeVector,
 } from './recall.sql.ts'
 import { hashedTerm } from './terms.ts'
+
+type Walls = Pick<Scope, 'tenant' | 'environment'>
 
 /** A memory that was found, as the record has it. */
 export interface Recalled extends Omit<RecallRow, 'value' | 'eligible' | 'layer' | 'kind' | 'id'> {
@@ -57,13 +60,15 @@ export type IndexOutcome = 'indexed' | 'stale' | 'gone'
 
 export interface RecallStore {
   /** Puts the entry of this version in place of the one before. */
-  index(scope: Scope, memory: { readonly id: string; readonly version: number }, entry: Indexed): Promise<IndexOutcome>
+  index(scope: Walls, memory: { readonly id: string; readonly version: number }, entry: Indexed): Promise<IndexOutcome>
   /** Rows that were removed, of words and vectors. */
-  unindex(scope: Scope, id: string): Promise<number>
+  unindex(scope: Walls, id: string): Promise<number>
   /** Removes what no memory stands behind; how much that was. */
-  sweep(scope: Scope): Promise<{ readonly terms: number; readonly vectors: number; readonly entries: number }>
+  sweep(scope: Walls): Promise<{ readonly terms: number; readonly vectors: number; readonly entries: number }>
+  /** Removes vectors of these memories, or of all, as far as the memories are gone; how many. */
+  forgetVectors(scope: Walls, only: readonly string[] | null): Promise<number>
   /** Memories without an entry of their version and of this lexer, at most `limit`. */
-  unindexed(scope: Scope, limit: number): Promise<readonly { readonly id: string; readonly version: number }[]>
+  unindexed(scope: Walls, limit: number): Promise<readonly { readonly id: string; readonly version: number }[]>
   /** @throws Fault `invalid_request` when something that decides who sees what is missing */
   recall(scope: Scope, asking: Asking, cosines?: Cosines): Promise<Answer>
   /** The memories of these keys, under the same filter; most trusted first. */
@@ -71,7 +76,7 @@ export interface RecallStore {
   vectors(scope: Scope, asking: Omit<Asking, 'text'>, limit: number): Promise<readonly StoredVector[]>
   /** False when the memory is gone or has another version. */
   writeVector(
-    scope: Scope,
+    scope: Walls,
     memory: { readonly id: string; readonly version: number },
     vector: Omit<StoredVector, 'id'>,
   ): Promise<boolean>
@@ -103,6 +108,9 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
     async sweep({ tenant, environment }) {
       const [row] = await db.write({ tenant, environment }, sweepIndex, { tenant, environment })
       return row ?? { terms: 0, vectors: 0, entries: 0 }
+    },
+    async forgetVectors({ tenant, environment }, only) {
+      return (await db.write({ tenant, environment }, forgetVectors, { tenant, environment, only })).length
     },
     unindexed: ({ tenant, environment }, limit) =>
       db.read({ tenant, environment }, unindexed, { tenant, environment, lexer, limit }),
