@@ -18,12 +18,14 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $f$
+declare last record;
 begin
-  tenant := p_tenant; environment := p_environment;
+  select p_tenant as tenant, p_environment as environment into last;
   for i in 1 .. p_limit loop
-    select m.tenant_id, m.environment into tenant, environment from plimsoll.memory m
-    where m.deleted_at is null and (m.tenant_id, m.environment) > (tenant, environment) order by m.tenant_id, m.environment limit 1;
+    select m.tenant_id as tenant, m.environment as environment into last from plimsoll.memory m
+    where m.deleted_at is null and (m.tenant_id, m.environment) > (last.tenant, last.environment) order by m.tenant_id, m.environment limit 1;
     exit when not found;
+    tenant := last.tenant; environment := last.environment;
     return next;
   end loop;
 end $f$;

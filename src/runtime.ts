@@ -47,7 +47,7 @@ import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
-import { proposing, recollect } from './run/recollect.shell.ts'
+import { proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
 import { rememberTool } from './run/remember-tool.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
@@ -403,6 +403,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           authorize: options.authorize ?? (() => true),
           services,
           recollect: (run, agent, signal) => recollect(recollecting, run, agent, signal),
+          stillRemembered: stillRemembered(recollecting),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
           },

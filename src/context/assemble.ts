@@ -17,6 +17,8 @@ export interface Remembered {
   readonly text: string
   readonly tokens: number
   readonly score: number
+  /** An authority says so, whatever is remembered. */
+  readonly isSaid?: boolean
 }
 
 /** A verified summary. It stands for the messages up to `through`, the name of the last one. */

@@ -94,16 +94,17 @@ async function embedMissing({ store, indexing, embedder }: Keeping, scope: Walls
 
 const WALLS = 20
 
-/** Goes around all places that remember something; a turn is a page of them. */
-export function rounds(parts: Keeping): (sweep: boolean, signal: AbortSignal) => Promise<'more' | 'around'> {
+/** Goes around all places that remember something; a turn is a page of them. One that fails keeps nobody else from theirs. */
+export function rounds(
+  parts: Keeping,
+  onError: (error: unknown) => void,
+): (sweep: boolean, signal: AbortSignal) => Promise<'more' | 'around'> {
   let after: Walls = { tenant: '', environment: '' }
   return async (sweep, signal) => {
     const page = await parts.store.walls(after, WALLS)
-    after = page.length < WALLS ? { tenant: '', environment: '' } : (page.at(-1) ?? after)
-    const failed: unknown[] = []
-    for (const scope of page) await keep(parts, scope, sweep, signal).catch((error: unknown) => failed.push(error))
-    // the place of one tenant that fails keeps nobody else from theirs
-    if (failed.length > 0) throw failed[0]
-    return page.length < WALLS ? 'around' : 'more'
+    const isLast = page.length < WALLS
+    after = isLast ? { tenant: '', environment: '' } : (page.at(-1) ?? after)
+    for (const scope of page) await keep(parts, scope, sweep, signal).catch(onError)
+    return isLast ? 'around' : 'more'
   }
 }

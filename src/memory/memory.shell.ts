@@ -97,7 +97,7 @@ export function memoryOf(parts: MemoryParts): Memory {
     outdate: async (scope, fact, by) => parts.outdated(scope, await memories.authorityChanged(scope, fact, by)),
     forgetting: (onError) => looping(clock, LOOK_MS, (signal) => forgetDue(forgetting, signal), onError),
     keeping(onError) {
-      const turn = rounds(kept)
+      const turn = rounds(kept, onError)
       let nextAt = 0
       let sweepAt = 0
       let sweeps = true

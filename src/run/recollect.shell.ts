@@ -85,6 +85,14 @@ export async function recollect(
   return { state: found.eligible > 0 ? 'unrelated' : 'none', memory: [] }
 }
 
+/** What of it may still be used; what an authority has said itself stays. */
+export const stillRemembered =
+  ({ memory }: Recollecting) =>
+  async (run: Run, given: readonly Remembered[]): Promise<readonly Remembered[]> => {
+    const there = await memory.recall.stillThere(scopeOf(actorOfRun(run)), given)
+    return given.filter((one) => one.isSaid || there.has(one.id))
+  }
+
 /** Equal ones stay in the order of recall, which is total. */
 function byWorth(memories: readonly Recalled[], now: number): readonly Recalled[] {
   const placed = (one: Recalled): number =>
@@ -146,7 +154,8 @@ function remembered(one: Recalled, agent: Agent, said: ReturnType<Words['get']>)
   if (said && said.word.state !== 'said') return []
   const value = said?.word.state === 'said' ? said.word.value : one.value
   const text = `${key}: ${shown(value)}${said ? ` (${said.authority} says so now)` : ''}`
-  return [{ id, version, text, tokens: tokensOf(text, agent.context.count), score: relevance }]
+  const tokens = tokensOf(text, agent.context.count)
+  return [{ id, version, text, tokens, score: relevance, ...(said && { isSaid: true }) }]
 }
 
 const shown = (value: Json): string =>

@@ -167,6 +167,17 @@ select m.id as "id!", m.version as "version!", m.place as "place!", m.subject_id
 from first b join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C";
 
+-- name: stillThere
+-- which of these may be used at this moment, at these versions: what is deleted, ended, barred or withdrawn meanwhile is not
+select m.id from unnest(:ids::text[], :versions::text[]::int8[]) a (id, version)
+join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = a.id and m.version = a.version
+where m.environment = :environment::text and m.deleted_at is null and m.status in ('active', 'cold')
+  and (m.expires_at is null or m.expires_at > now())
+  and not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
+    and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn')
+  and (m.place !~ '^(group|project):' or exists (select from plimsoll.member g where g.tenant_id = m.tenant_id
+    and g.environment = m.environment and g.place = m.place and g.user_id = :user::text and g.left_at is null));
+
 -- name: vectors
 -- Vectors of what may be eligible, newest first; which of them count, the ranking decides.
 select v.memory_id as id, v.model, v.dimensions, v.body

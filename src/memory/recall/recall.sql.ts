@@ -293,6 +293,32 @@ order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.
   params: ['places', 'subject', 'tenant', 'environment', 'user', 'scopes', 'purposes', 'now', 'confidence', 'sensitivities', 'integrities', 'kinds', 'layers', 'only', 'keys', 'names', 'terms', 'weights', 'ids', 'cosines', 'semantic', 'k'],
 }
 
+export interface StillThereParams {
+  readonly ids: readonly (string | null)[]
+  readonly versions: readonly (string | null)[]
+  readonly tenant: string
+  readonly environment: string
+  readonly user: string
+}
+export interface StillThereRow {
+  readonly id: string
+}
+/**
+ * which of these may be used at this moment, at these versions: what is deleted, ended, barred or withdrawn meanwhile is not
+ */
+export const stillThere: Statement<StillThereParams, StillThereRow> = {
+  name: 'recall_stillThere_36d8a7d3',
+  text: `select m.id from unnest($1::text[], $2::text[]::int8[]) a (id, version)
+join plimsoll.memory m on m.tenant_id = $3::text and m.id = a.id and m.version = a.version
+where m.environment = $4::text and m.deleted_at is null and m.status in ('active', 'cold')
+  and (m.expires_at is null or m.expires_at > now())
+  and not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
+    and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn')
+  and (m.place !~ '^(group|project):' or exists (select from plimsoll.member g where g.tenant_id = m.tenant_id
+    and g.environment = m.environment and g.place = m.place and g.user_id = $5::text and g.left_at is null))`,
+  params: ['ids', 'versions', 'tenant', 'environment', 'user'],
+}
+
 export interface VectorsParams {
   readonly tenant: string
   readonly environment: string

@@ -16,6 +16,7 @@ import {
   indexMemory,
   recall,
   type RecallRow,
+  stillThere,
   sweepIndex,
   unindexed,
   unindexMemory,
@@ -73,6 +74,11 @@ export interface RecallStore {
   recall(scope: Scope, asking: Asking, cosines?: Cosines): Promise<Answer>
   /** The memories of these keys, under the same filter; most trusted first. */
   byKeys(scope: Scope, keys: readonly string[], asking: Omit<Asking, 'text' | 'keys'>): Promise<Answer>
+  /** Which of these may be used at this moment, as ids. */
+  stillThere(
+    scope: Scope,
+    memories: readonly { readonly id: string; readonly version: number }[],
+  ): Promise<ReadonlySet<string>>
   vectors(scope: Scope, asking: Omit<Asking, 'text'>, limit: number): Promise<readonly StoredVector[]>
   /** False when the memory is gone or has another version. */
   writeVector(
@@ -137,6 +143,12 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
     async byKeys(scope, keysAsked, asking) {
       const named = { only: keysAsked, keys: keysAsked }
       return answerOf(scope.tenant, await db.read(scope, recall, { ...none, ...boundsOf(scope, asking), ...named }))
+    },
+    async stillThere(scope, memories) {
+      const { tenant, environment, user } = scope
+      const [ids, versions] = [memories.map((one) => one.id), memories.map((one) => String(one.version))]
+      const rows = await db.read(scope, stillThere, { tenant, environment, user, ids, versions })
+      return new Set(rows.map((row) => row.id))
     },
     async vectors(scope, asking, limit) {
       const { tenant, environment, subject, user, places, scopes, purposes } = boundsOf(scope, asking)
