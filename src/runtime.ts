@@ -47,7 +47,7 @@ import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
-import { proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
+import { firstGiven, proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
 import { rememberTool } from './run/remember-tool.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
@@ -274,7 +274,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ids,
     backupDays: options.backupDays ?? null,
   })
-  const recollecting = { memory, asking, ids, embedder: options.embedder ?? null, clock, zoneOf, onError: warn }
+  const embedder = options.embedder ?? null
+  const recollecting = { first: firstGiven(), memory, asking, ids, embedder, clock, zoneOf, onError: warn }
   const agents: ReadonlyMap<string, Agent> = new Map(
     options.agents.map((a) => {
       const tool = a.memory && rememberTool(a.memory.keys, proposing(recollecting, a))

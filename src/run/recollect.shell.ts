@@ -32,6 +32,8 @@ import type { Proposed, Proposing } from './remember-tool.ts'
 import type { Run } from './state.ts'
 
 export interface Recollecting {
+  /** What each run under way was given first, so that its next steps say the same; made by `firstGiven`. */
+  readonly first: FirstGiven
   readonly memory: Memory
   readonly asking: AskingAuthority
   readonly ids: Ids
@@ -40,6 +42,30 @@ export interface Recollecting {
   readonly zoneOf: (subject: string) => string
   /** Told when the use of a memory could not be noted. */
   readonly onError: (error: unknown) => void
+}
+
+/** Memories of runs in the order in which they were given. */
+type FirstGiven = Map<string, readonly string[]>
+
+/** Runs under way in one process; one that is forgotten here is given what is found anew. */
+const MOST_RUNS = 2_000
+
+export const firstGiven = (): FirstGiven => new Map()
+
+/**
+ * C8: what stands before the question stays as it is from step to step. What came up since the first step waits for the
+ * next run; what was forgotten since then is out at once.
+ */
+function steady(first: FirstGiven, run: Run, near: readonly Recalled[]): readonly Recalled[] {
+  const known = first.get(run.key.run)
+  if (known) return known.flatMap((id) => near.find((one) => one.id === id) ?? [])
+  const [oldest] = first.keys()
+  if (first.size >= MOST_RUNS && oldest !== undefined) first.delete(oldest)
+  first.set(
+    run.key.run,
+    near.map((one) => one.id),
+  )
+  return near
 }
 
 /** Looked at for one question; few of them have room. */
@@ -53,7 +79,7 @@ export async function recollect(
   agent: Agent,
   signal: AbortSignal,
 ): Promise<Recollection> {
-  const { memory, embedder, clock, onError } = parts
+  const { memory, embedder, clock, first: firstOf, onError } = parts
   const keys = agent.memory?.keys.keys ?? []
   if (keys.length === 0) return { state: 'none', memory: [] }
   const actor = actorOfRun(run)
@@ -79,7 +105,7 @@ export async function recollect(
     (one) => first.has(one.id) || isRelevant({ lexical: one.lexical, semantic: one.semantic }, embedder?.floor),
   )
   const words = await wordsOn(parts, actor, near, signal)
-  const given = near.flatMap((one) => remembered(one, agent, words.get(one.id)))
+  const given = steady(firstOf, run, near).flatMap((one) => remembered(one, agent, words.get(one.id)))
   note(memory, run, usesOf(ranked, { near: new Set(near), words, given, most: agent.context.memory })).catch(onError)
   if (given.length > 0) return { state: 'found', memory: given }
   return { state: found.eligible > 0 ? 'unrelated' : 'none', memory: [] }

@@ -181,11 +181,12 @@ export interface RecallRow {
  * since they come in any order and equal memories must be equal.
  *
  * BM25 with the usual k1 = 1.2 and b = 0.75, twice: for the words of the question, and at a tenth of their weight for ten words
- * that the five best have in common and others have not. Nobody tells the planner how large a place is, so that nothing here
+ * that the five best have in common and others have not. A word's rarity cannot be judged among a handful of memories, so
+ * fifty more are thought to be there that have none of the words. Nobody tells the planner how large a place is, so that nothing here
  * is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
  */
 export const recall: Statement<RecallParams, RecallRow> = {
-  name: 'recall_recall_d0b72eb7',
+  name: 'recall_recall_874394fa',
   text: `with place as materialized (
   select p.place from unnest($1::text[]) p (place)
   where p.place = 'tenant:' or p.place = 'user:' || $2::text
@@ -221,7 +222,7 @@ export const recall: Statement<RecallParams, RecallRow> = {
   where t.tenant_id = $3::text and t.environment = $4::text and t.place = any (array(select place from place))
     and t.term = any ($17::text[]::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), asked as materialized (
-  select array_agg(a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
+  select array_agg(a.weight * ln(1 + (n.n + 50 - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
   from unnest($18::float8[]) with ordinality a (weight, at) cross join n
   left join (select at, count(*)::float8 as df from hit group by at) d on d.at = a.at
 ), pivot as materialized (
