@@ -291,7 +291,8 @@ export function centreOf(parts: CentreParts): Centre {
         const rows = await memories.list(scope, viewerOf(actor), { after, limit: PAGE })
         // what a group shares belongs to the group
         const mine = rows.filter((row) => row.subject === actor.subject)
-        for (const memory of mine) all.push({ memory, sources: shown(memory, await memories.sources(scope, memory.id)) })
+        for (const memory of mine)
+          all.push({ memory, sources: shown(memory, await memories.sources(scope, memory.id)) })
         after = rows.at(-1)?.id ?? ''
         if (rows.length < PAGE) break
       }

@@ -38,6 +38,8 @@ export function evictedBefore(a: Evictable, b: Evictable): number {
  * so that a task never costs a preference. What a detector has barred stays: somebody may have to look at it.
  */
 export function victimOf(memories: readonly Evictable[], incoming: MemoryKind): Evictable | null {
-  const may = memories.filter((one) => one.status !== 'barred' && (ageOf(one) < 2 || WORTH[one.kind] <= WORTH[incoming]))
+  const may = memories.filter(
+    (one) => one.status !== 'barred' && (ageOf(one) < 2 || WORTH[one.kind] <= WORTH[incoming]),
+  )
   return may.reduce<Evictable | null>((first, one) => (first && evictedBefore(first, one) < 0 ? first : one), null)
 }

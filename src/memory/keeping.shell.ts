@@ -83,7 +83,11 @@ async function isHit({ registry, inspect }: Keeping, key: string, value: Json): 
 }
 
 /** Vectors of the embedder of today, where they are missing. */
-async function embedMissing({ store, indexing, embedder }: Keeping, scope: Walls, signal: AbortSignal): Promise<number> {
+async function embedMissing(
+  { store, indexing, embedder }: Keeping,
+  scope: Walls,
+  signal: AbortSignal,
+): Promise<number> {
   if (embedder === null) return 0
   const ids = await store.unvectored(scope, embedder.id, BATCH)
   if (ids.length === 0) return 0

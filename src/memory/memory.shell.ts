@@ -23,7 +23,10 @@ import type { Remembering } from './remember.shell.ts'
 import { sourceStore } from './source.store.ts'
 
 export interface MemoryParts
-  extends Pick<CentreParts, 'ids' | 'scopeOf' | 'mayExport' | 'subjectOf' | 'registry' | 'zoneOf' | 'asking' | 'about' | 'outdated'>,
+  extends Pick<
+      CentreParts,
+      'ids' | 'scopeOf' | 'mayExport' | 'subjectOf' | 'registry' | 'zoneOf' | 'asking' | 'about' | 'outdated'
+    >,
     Omit<Forgetting, 'store' | 'ids' | 'indexing'> {
   readonly db: Db
   readonly keys: ContentKeys

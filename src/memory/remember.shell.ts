@@ -261,7 +261,8 @@ async function entryOf(
     purpose: judged.purpose,
     consentBasis: direct ? 'confirmed' : judged.source === 'message' ? 'said' : judged.source,
     confirmedBy: byPerson ? on.actor.user : null,
-    authority: judged.source === 'authority' && on.authority ? { name: on.authority.name, ref: on.authority.ref } : null,
+    authority:
+      judged.source === 'authority' && on.authority ? { name: on.authority.name, ref: on.authority.ref } : null,
     detectors: judged.detectors,
     validFrom: judged.validFrom,
     expiresAt: judged.expiresAt,

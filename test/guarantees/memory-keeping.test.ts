@@ -27,7 +27,8 @@ const embedder: Embedder = {
   id: 'themes',
   dimensions: 2,
   floor: 0.5,
-  embed: (texts) => Promise.resolve(texts.map((text) => Float32Array.of(...(/boat|sail/.test(text) ? [1, 0] : [0, 1])))),
+  embed: (texts) =>
+    Promise.resolve(texts.map((text) => Float32Array.of(...(/boat|sail/.test(text) ? [1, 0] : [0, 1])))),
 }
 
 describe.each(ENGINES)('memories that are looked after, on the %s store', (engine) => {
@@ -121,8 +122,21 @@ describe.each(ENGINES)('memories that are looked after, on the %s store', (engin
     const at = { tenant_id: who.tenant, environment: 'production', memory_id: id }
     const past = { value_hash: '', user_id: who.user, change: 'created', integrity: 'user', confidence: 1 }
     const spoken = `my password is ${canary}`
-    await insert(store, 'memory_version', { ...at, ...past, version: 0, value: sealed(JSON.stringify(spoken)), valid_from: ms(0) })
-    await insert(store, 'memory_source', { ...at, kind: 'message', ref: 'run_x.1', role: 'evidence', version: 1, quote: sealed(spoken) })
+    await insert(store, 'memory_version', {
+      ...at,
+      ...past,
+      version: 0,
+      value: sealed(JSON.stringify(spoken)),
+      valid_from: ms(0),
+    })
+    await insert(store, 'memory_source', {
+      ...at,
+      kind: 'message',
+      ref: 'run_x.1',
+      role: 'evidence',
+      version: 1,
+      quote: sealed(spoken),
+    })
     expect(await wordsIn(store, canary)).toEqual(['memory_source.quote', 'memory_version.value'])
     await rescan(parts, walls(who))
     expect(await statusOf(id)).toBe('active')
@@ -158,7 +172,10 @@ describe.each(ENGINES)('memories that are looked after, on the %s store', (engin
 
   it('H7 E12 a round comes to every tenant, and one that fails keeps nobody else from their turn', async () => {
     const [first, second] = [someone(), someone()]
-    const [bad, lost] = [await make({ ...of(first), text: 'x y', detectors: 0 }), await make({ ...of(second), text: 'bees' })]
+    const [bad, lost] = [
+      await make({ ...of(first), text: 'x y', detectors: 0 }),
+      await make({ ...of(second), text: 'bees' }),
+    ]
     await recall.unindex(second.scope, lost)
     const failing: Keeping = {
       ...parts,
