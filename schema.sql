@@ -655,8 +655,10 @@ CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environme
 CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
 create policy shred on plimsoll.memory for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy walls on plimsoll.memory for select to plimsoll_retain using ((deleted_at IS NULL));
 grant insert, select on table plimsoll.memory to plimsoll_app;
 grant select (deleted_at, environment, id, tenant_id, version) on table plimsoll.memory to plimsoll_shred;
+grant select (deleted_at, environment, tenant_id) on table plimsoll.memory to plimsoll_retain;
 grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, slot, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
 grant update (deleted_at, status, value, value_hash, version) on table plimsoll.memory to plimsoll_shred;
 
@@ -1662,6 +1664,27 @@ begin
 end $function$;
 alter function plimsoll.load(text,text,text) owner to plimsoll_owner;
 grant execute on function plimsoll.load(text,text,text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.memory_walls(p_tenant text, p_environment text, p_limit integer)
+ RETURNS TABLE(tenant text, environment text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare last record;
+begin
+  select p_tenant as tenant, p_environment as environment into last;
+  for i in 1 .. p_limit loop
+    select m.tenant_id as tenant, m.environment as environment into last from plimsoll.memory m
+    where m.deleted_at is null and (m.tenant_id, m.environment) > (last.tenant, last.environment) order by m.tenant_id, m.environment limit 1;
+    exit when not found;
+    tenant := last.tenant; environment := last.environment;
+    return next;
+  end loop;
+end $function$;
+alter function plimsoll.memory_walls(text,text,integer) owner to plimsoll_retain;
+grant execute on function plimsoll.memory_walls(text,text,integer) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.open_session(p jsonb, p_keys text[])
  RETURNS TABLE(n integer)

@@ -36,6 +36,7 @@ import { type CredentialStore, credentialStore, type NewKey } from './request/cr
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
+import type { Authorities } from './memory/authority.shell.ts'
 import type { Centre } from './memory/centre.shell.ts'
 import { together } from './memory/key.ts'
 import { scan } from './memory/detect/scan.ts'
@@ -49,7 +50,7 @@ import { backgroundOf } from './run/background.shell.ts'
 import { errandStore } from './run/errand.store.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
-import { firstGiven, proposing, recollect } from './run/recollect.shell.ts'
+import { firstGiven, proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
 import { rememberTool } from './run/remember-tool.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
@@ -117,6 +118,8 @@ export interface RuntimeOptions {
   readonly sinks?: readonly Sink[]
   /** Vectors for recall; without one memories are found by their words. */
   readonly embedder?: Embedder
+  /** Readers of facts that memories repeat, by the name that keys give as `authority`; asked whenever one is used. */
+  readonly authorities?: Authorities
   /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
   readonly zoneOf?: (subject: string) => string
   /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
@@ -242,10 +245,16 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     await cancelRun(outside, systemOf(scope), run, 'operator', null)
     for (const worker of workers) worker.cancel(run)
   }
+  const asking = { authorities: options.authorities ?? {}, clock }
   const memory = memoryOf({
     registry,
     zoneOf: (actor) => zoneOf(actor.subject),
     quota: options.quota ?? QUOTA,
+    embedder: options.embedder ?? null,
+    systemOf,
+    asking,
+    about: (actor, subject) => actorFrom({ ...actor, subject }),
+    outdated: () => Promise.resolve(),
     icu: process.versions.icu ?? '',
     db,
     keys: sealer,
@@ -276,7 +285,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ids,
     backupDays: options.backupDays ?? null,
   })
-  const recollecting = { first: firstGiven(), memory, embedder: options.embedder ?? null, clock, zoneOf, onError: warn }
+  const embedder = options.embedder ?? null
+  const recollecting = { first: firstGiven(), memory, asking, ids, embedder, clock, zoneOf, onError: warn }
   const agents: ReadonlyMap<string, Agent> = new Map(
     options.agents.map((a) => {
       const tool = a.memory && rememberTool(a.memory.keys, proposing(recollecting, a))
@@ -407,7 +417,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         db,
         beside(id, everyMs) {
           const all = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
-          all.push(memory.forgetting(onError))
+          all.push(memory.forgetting(onError), memory.keeping(onError))
           if (errandAgents.size > 0) all.push(background.start())
           if (writer) all.push(startLogging(writer, clock, onError))
           return { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) }
@@ -427,6 +437,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           authorize: options.authorize ?? (() => true),
           services,
           recollect: (run, agent, signal) => recollect(recollecting, run, agent, signal),
+          stillRemembered: stillRemembered(recollecting),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
           },

@@ -18,6 +18,8 @@ export interface Remembered {
   readonly text: string
   readonly tokens: number
   readonly score: number
+  /** An authority says so, whatever is remembered. */
+  readonly isSaid?: boolean
 }
 
 /** What a context is made of, but for the texts of the agent, which are in every request. */

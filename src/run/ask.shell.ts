@@ -1,5 +1,5 @@
 /** One model call: context, attempt, judgement of its form. */
-import { assemble, type Context, messagesOf } from '../context/assemble.ts'
+import { assemble, type Context, messagesOf, type Remembered } from '../context/assemble.ts'
 import { halved } from '../context/limits.ts'
 import { Fault, type FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
@@ -26,13 +26,12 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   const { run, signal } = work
   const recalled = await recollected(parts, work)
   if (recalled?.state === 'unavailable' && parts.agent.memory?.endsWithout) return WITHOUT_MEMORY
-  const context: Context = {
-    ...run.context,
-    memory: recalled && 'memory' in recalled ? recalled.memory : [],
-    withoutMemory: recalled?.state === 'unavailable',
-  }
   await parts.fault('context.built')
   throwIfHandedBack(signal)
+  const memory = await still(parts, work, recalled && 'memory' in recalled ? recalled.memory : [])
+  if (memory === null && parts.agent.memory?.endsWithout) return WITHOUT_MEMORY
+  const withoutMemory = recalled?.state === 'unavailable' || memory === null
+  const context: Context = { ...run.context, memory: memory ?? [], withoutMemory }
   const hooked = hooksBefore(parts, work)
   if (hooked === null) return failedHook(run)
   parts.asking()
@@ -110,6 +109,21 @@ function failedHook(run: Run, result?: Extract<AttemptResult, { readonly answer:
     partial: '',
     sent: result !== undefined,
     ...(dropped && { dropped }),
+  }
+}
+
+/** What was forgotten since it was recalled is not sent. Null when nobody knows. */
+async function still(
+  { stillRemembered }: ActParts,
+  { run, signal }: Work,
+  memory: readonly Remembered[],
+): Promise<readonly Remembered[] | null> {
+  if (memory.length === 0 || !stillRemembered) return memory
+  try {
+    return await stillRemembered(run, memory)
+  } catch {
+    throwIfHandedBack(signal)
+    return null
   }
 }
 

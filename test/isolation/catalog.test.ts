@@ -292,6 +292,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       row('index_memory', 'owner'),
       row('keys_under_others', 'shred'),
       row('load', 'owner'),
+      row('memory_walls', 'retain'),
       row('open_session', 'step'),
       row('outbox_look', 'relay'),
       row('outbox_take', 'relay'),

@@ -26,6 +26,7 @@ const CROSSING = [
   'journal/restorelog.sql restore',
   'journal/retention.sql due',
   'memory/forget.sql dueDeletions',
+  'memory/keeping.sql walls',
   'request/credential.sql credentialByHash',
   'run/errand.sql dueErrands',
 ]
@@ -42,6 +43,7 @@ const CROSSING_FUNCTIONS = [
   'forget_messages',
   'forget_session',
   'keys_under_others',
+  'memory_walls',
   'outbox_look',
   'outbox_take',
   'reap',

@@ -35,6 +35,13 @@ with live as materialized (
 )
 select (select count(*) from terms) as "terms!", (select count(*) from vectors) as "vectors!", (select count(*) from entries) as "entries!";
 
+-- name: forgetVectors
+-- of these memories, or of all that are gone
+delete from plimsoll.memory_vector v where v.tenant_id = :tenant::text and v.environment = :environment::text
+  and (:only?::text[] is null or v.memory_id = any (:only?::text[]))
+  and not exists (select from plimsoll.memory m where m.tenant_id = v.tenant_id and m.id = v.memory_id and m.deleted_at is null)
+returning v.memory_id;
+
 -- name: unindexed
 -- memories that can be found and have no entry of their version and of this lexer
 select m.id as "id!", m.version as "version!" from plimsoll.memory m
@@ -153,12 +160,24 @@ with place as materialized (
 )
 select m.id as "id!", m.version as "version!", m.place as "place!", m.subject_id as "subject!", m.layer as "layer!", m.kind as "kind!",
   m.key as "key!", m.value as "value!", m.value_hash as "valueHash!", m.integrity as "integrity!", m.confidentiality as "confidentiality!",
-  m.confidence as "confidence!", m.sensitivity as "sensitivity!", m.status as "status!",
+  m.confidence as "confidence!", m.sensitivity as "sensitivity!", m.status as "status!", m.importance as "importance!",
+  m.use_count as "useCount!", m.authority, m.authority_ref as "authorityRef", (extract(epoch from m.last_used_at) * 1000)::int8 as "lastUsedAt?",
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom!", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!",
   b.relevance as "relevance!", b.semantic as "semantic!",
   coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical!", (select n from n)::int8 as "eligible!"
 from first b join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C";
+
+-- name: stillThere
+-- which of these may be used at this moment, at these versions: what is deleted, ended, barred or withdrawn meanwhile is not
+select m.id from unnest(:ids::text[], :versions::text[]::int8[]) a (id, version)
+join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = a.id and m.version = a.version
+where m.environment = :environment::text and m.deleted_at is null and m.status in ('active', 'cold')
+  and (m.expires_at is null or m.expires_at > now())
+  and not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
+    and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn')
+  and (m.place !~ '^(group|project):' or exists (select from plimsoll.member g where g.tenant_id = m.tenant_id
+    and g.environment = m.environment and g.place = m.place and g.user_id = :user::text and g.left_at is null));
 
 -- name: vectors
 -- Vectors of what may be eligible, newest first; which of them count, the ranking decides.
