@@ -17,7 +17,7 @@ import type { Remembering } from './remember.shell.ts'
 import { sourceStore } from './source.store.ts'
 
 export interface MemoryParts
-  extends Pick<CentreParts, 'ids' | 'scopeOf' | 'mayExport' | 'subjectOf' | 'registry' | 'zoneOf'>,
+  extends Pick<CentreParts, 'ids' | 'scopeOf' | 'mayExport' | 'mustSeeRun' | 'subjectOf' | 'registry' | 'zoneOf'>,
     Omit<Forgetting, 'store' | 'ids'> {
   readonly db: Db
   readonly keys: ContentKeys
