@@ -99,7 +99,11 @@ const receipt = deletion.extend({
 export const memoryAnswers = {
   memory,
   memories: page(memory),
-  memory_why: z.strictObject({ memory, sources: z.array(source), uses: z.array(z.strictObject({ run_id: id('run'), ...use, at: time })) }),
+  memory_why: z.strictObject({
+    memory,
+    sources: z.array(source),
+    uses: z.array(z.strictObject({ run_id: id('run'), ...use, at: time })),
+  }),
   memory_versions: list(
     z.strictObject({
       version: z.int(),

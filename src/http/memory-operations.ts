@@ -59,5 +59,10 @@ export const MEMORY_OPERATIONS: readonly Operation[] = [
   get('/v1/deletions/{id}', 'deletion', 'How far it is, copy by copy'),
   get('/v1/places/{place}/members', 'members', 'Who belongs to a group or a project, with `members.manage`'),
   { method: 'put', path: '/v1/places/{place}/members/{user}', summary: 'Join', status: 204 },
-  { method: 'delete', path: '/v1/places/{place}/members/{user}', summary: 'Leave, from the next request on', status: 204 },
+  {
+    method: 'delete',
+    path: '/v1/places/{place}/members/{user}',
+    summary: 'Leave, from the next request on',
+    status: 204,
+  },
 ]

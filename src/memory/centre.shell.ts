@@ -211,7 +211,10 @@ export function centreOf(parts: CentreParts): Centre {
     async why(actor, id) {
       const memory = await get(actor, id)
       const scope = own(actor)
-      const [sources, uses] = await Promise.all([memories.sources(scope, id), memories.uses(scope, { id, subject: actor.subject }, MOST_USES)])
+      const [sources, uses] = await Promise.all([
+        memories.sources(scope, id),
+        memories.uses(scope, { id, subject: actor.subject }, MOST_USES),
+      ])
       return { memory, sources: sources.filter((s) => s.role === 'evidence'), uses }
     },
     async versions(actor, id) {
@@ -224,8 +227,9 @@ export function centreOf(parts: CentreParts): Centre {
       return memories.usesOfRun(scope, run)
     },
     async remember(actor, { key, value, session, placeId, ...more }) {
+      const on = occasion(actor, { session: session ?? null, placeId: placeId ?? null })
       if (session !== undefined) await parts.subjectOf(actor, session)
-      return write(occasion(actor, { session: session ?? null, placeId: placeId ?? null }), key, value, more)
+      return write(on, key, value, more)
     },
     async correct(actor, { id, version, value }) {
       const found = await get(actor, id)

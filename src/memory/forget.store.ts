@@ -138,10 +138,8 @@ export interface ForgetStore {
   memoriesAbout(scope: Walls, of: { readonly subject: string; readonly session: string }): Promise<readonly MemoryId[]>
 }
 
-export interface NewDeletion extends Pick<
-  Deletion,
-  'id' | 'subject' | 'kind' | 'target' | 'memories' | 'messages' | 'sessions'
-> {
+export interface NewDeletion
+  extends Pick<Deletion, 'id' | 'subject' | 'kind' | 'target' | 'memories' | 'messages' | 'sessions'> {
   /** Of an operator, for the audit. */
   readonly reason?: string | undefined
 }

@@ -312,10 +312,10 @@ async function save(parts: Remembering, on: Occasion, saving: Saving): Promise<O
     await parts.written(on.scope, id).catch(() => {})
     return { outcome: 'saved', memory: id, version, change, reasons }
   }
-  const why = await parts.memories.whyNot(on.scope, entry, on.actor.user)
-  if (why !== 'exists' && !(why === 'full' && at !== null)) return { outcome: 'refused', reasons: [why] }
   const status = asked && (await parts.candidates.get(on.scope, on.actor.subject, asked.id))?.status
   if (status && status !== 'pending') throw new Fault('already_decided', undefined, { facts: { outcome: status } })
+  const why = await parts.memories.whyNot(on.scope, entry, on.actor.user)
+  if (why !== 'exists' && !(why === 'full' && at !== null)) return { outcome: 'refused', reasons: [why] }
   return 'conflict'
 }
 
