@@ -71,7 +71,7 @@ export async function showDeletion(id: string, options: Whose, out: Output): Pro
 export async function consent(
   purpose: string | undefined,
   state: string | undefined,
-  options: As,
+  options: As & Agreeing,
   out: Output,
 ): Promise<void> {
   const user = await asUser(options)
@@ -84,6 +84,11 @@ export async function consent(
   }
   if (state !== 'granted' && state !== 'withdrawn')
     throw usage('It is not said what becomes of the purpose.', 'Add `granted` or `withdrawn`.')
+  if (state === 'withdrawn')
+    await agree('withdraw, and forget what it covers', options, {
+      look: 'Look at what goes',
+      stays: 'All is as it was.',
+    })
   const said = await user.put('/v1/consents', { body: { purpose, state } })
   out.show(`${visible(purpose)}: ${state}.`)
   if (said['deletion'] !== null)
@@ -97,10 +102,12 @@ export async function forgetSubject(
   out: Output,
 ): Promise<void> {
   const operator = await reach(options, 'operator')
-  await agree(`forget everything of ${visible(subject)}`, options, { look: LOOK, stays: 'All is as it was.' })
+  await agree(`forget everything of ${visible(subject)}`, options, {
+    look: 'Look at `plimsoll memory facts`',
+    stays: 'All is as it was.',
+  })
   receipt(await operator.post('/ops/v1/deletions', { body: { subject, reason: options.reason } }), out)
 }
-const LOOK = 'Look at `plimsoll memory facts`'
 
 export async function memoryFacts(
   subject: string,

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { Agreeing } from './agree.ts'
 import type { Reach } from './client.ts'
 import type { ForgetOptions } from './forgetting.ts'
-import type { As, ListMemoriesOptions, RememberOptions } from './memory.ts'
+import type { AnswerOptions, As, ListMemoriesOptions, RememberOptions } from './memory.ts'
 import type { Output } from './output.ts'
 import { leaf, limited, number, server } from './words.ts'
 
@@ -50,13 +50,13 @@ export function memoryWords(program: Command, out: Output): void {
   limited(user('candidates', 'what waits for a word, oldest first')).action(async (given: As & Limited) =>
     (await load()).listCandidates(given, out),
   )
-  for (const verb of ['accept', 'decline'] as const)
-    user(`${verb} <candidate>`, verb === 'accept' ? 'has exactly that remembered' : 'does not have it remembered')
-      .option('--hash <hash>', 'what was seen elsewhere; anything else is refused')
-      .option('-y, --yes', YES)
-      .action(async (id: string, given: As & Agreeing & { hash?: string }) =>
-        (await load()).answerCandidate(id, verb, given, out),
-      )
+  user('accept <candidate>', 'has exactly that remembered')
+    .option('--hash <hash>', 'what was seen elsewhere; anything else is refused')
+    .option('-y, --yes', YES)
+    .action(async (id: string, given: AnswerOptions) => (await load()).answerCandidate(id, 'accept', given, out))
+  user('decline <candidate>', 'does not have it remembered')
+    .option('-y, --yes', YES)
+    .action(async (id: string, given: AnswerOptions) => (await load()).answerCandidate(id, 'decline', given, out))
   user('export', 'everything of the user, one memory with its sources a line').action(async (given: As) =>
     (await load()).exportMemories(given, out),
   )
@@ -72,12 +72,11 @@ function forgetting(group: Command, user: (words: string, what: string) => Comma
     .option('--everything', 'everything of the user')
     .option('-y, --yes', YES)
     .action(async (id: string | undefined, given: ForgetOptions) => (await other()).forgetMemory(id, given, out))
-  user(
-    'consent [purpose] [state]',
-    'what was said about purposes; or `granted` or `withdrawn`, `*` for every purpose',
-  ).action(async (purpose: string | undefined, state: string | undefined, given: As) =>
-    (await other()).consent(purpose, state, given, out),
-  )
+  user('consent [purpose] [state]', 'what was said about purposes; or `granted` or `withdrawn`, `*` for every purpose')
+    .option('-y, --yes', YES)
+    .action(async (purpose: string | undefined, state: string | undefined, given: As & Agreeing) =>
+      (await other()).consent(purpose, state, given, out),
+    )
   const whose = (words: string, what: string): Command =>
     server(leaf(group, words, what)).option('--as <user>', `${AS}; default: everybody's, as an operator`)
   limited(whose('deletions', 'what was to be forgotten, newest first')).action(

@@ -124,10 +124,15 @@ export async function listCandidates(options: As & { readonly limit: number }, o
   out.result({ items, more: found['next_cursor'] !== null })
 }
 
+export interface AnswerOptions extends As, Agreeing {
+  /** The hash that somebody has seen, when it was elsewhere. */
+  readonly hash?: string
+}
+
 export async function answerCandidate(
   id: string,
   verb: 'accept' | 'decline',
-  options: As & Agreeing & { readonly hash?: string },
+  options: AnswerOptions,
   out: Output,
 ): Promise<void> {
   const user = await asUser(options)
@@ -147,8 +152,8 @@ export async function answerCandidate(
 
 export async function exportMemories(options: As, out: Output): Promise<void> {
   const found = await (await asUser(options)).post('/v1/exports')
-  // for people and programs the same: what is taken along is a file
   const items = found['items'] as readonly Body[]
+  // one object holds them all with --json, and then not twice
   if (!out.isJson) out.show(...items.map((item) => visible(JSON.stringify(item))))
   out.note(`${items.length} memories.`)
   out.result(found)

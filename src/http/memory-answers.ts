@@ -79,7 +79,6 @@ const deletion = z.strictObject({
   subject: z.string(),
   kind: z.enum(['memory', 'message', 'conversation', 'artifact', 'subject', 'purpose']),
   target: z.string(),
-  attempts: z.int(),
   created_at: time,
   done_at: maybe(time),
   backups_expire_at: maybe(time).describe('Null until it is done, and where nobody has said how long backups are kept'),

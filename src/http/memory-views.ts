@@ -129,7 +129,6 @@ export const deletion = (d: Deletion, backupDays: number | null) => ({
   subject: d.subject,
   kind: d.kind,
   target: d.target,
-  attempts: d.attempts,
   created_at: time(d.createdAt),
   done_at: time(d.doneAt),
   backups_expire_at: time(d.doneAt === null || backupDays === null ? null : d.doneAt + backupDays * DAY_MS),
