@@ -152,6 +152,8 @@ export interface Runtime {
   readonly reads: Reads
   /** What people do with what is remembered of them. */
   readonly memory: Centre
+  /** How long backups are kept, and with them what was forgotten; null when nobody has said. */
+  readonly backupDays: number | null
   /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
   door(secret: string): Door
   createKey(key: NewKey): Promise<MadeKey>
@@ -267,7 +269,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     close: async (scope, session) => void (await sessions.close(scopeOf(systemOf(scope)), session as SessionId, null)),
     cancel: endRun,
     subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
-    mayExport: async (scope, subject) => (await rates.take(scope, `memory.export:${subject}`, EXPORTS)).taken,
+    mustSeeRun: (actor, run) => reads.run(actor, run),
+    mayExport: (scope, subject) => rates.take(scope, `memory.export:${subject}`, EXPORTS),
     async removeObject(key) {
       if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
       await objects.delete(key)
@@ -345,6 +348,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     retention: retentionOf(retaining),
     reads,
     memory: memory.centre,
+    backupDays: options.backupDays ?? null,
     door: (secret) => openDoor({ credentials, clock, random }, secret),
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),
     once: (caller, request, perform, stored) =>

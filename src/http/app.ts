@@ -7,6 +7,10 @@ import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
 import { endpointRoutes } from './endpoints.ts'
 import { eventRoutes } from './events.ts'
+import { forgettingRoutes } from './forgetting.ts'
+import { memberRoutes } from './members.ts'
+import { memoryRoutes } from './memories.ts'
+import { memoryOperatorRoutes } from './memory-operator.ts'
 import { openapi } from './openapi.ts'
 import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
@@ -76,7 +80,11 @@ export function appPlane(options: AppOptions): Hono<Env> {
   eventRoutes(app, options, options)
   artifactRoutes(app, options, options)
   signalRoutes(app, options)
+  memoryRoutes(app, options)
+  forgettingRoutes(app, options)
+  memberRoutes(app, options)
   operatorRoutes(app, options)
+  memoryOperatorRoutes(app, options)
   endpointRoutes(app, options)
   retentionRoutes(app, options)
   summaryRoutes(app, options)
