@@ -35,10 +35,11 @@ with gone as (
 select id as "id!" from gone;
 
 -- name: openDeletion
+-- who asked does it at once; half a minute later whoever comes by takes it for left behind
 with made as (
-  insert into plimsoll.deletion (tenant_id, id, environment, subject_id, kind, target, memories, messages, sessions, actor_kind, actor)
+  insert into plimsoll.deletion (tenant_id, id, environment, subject_id, kind, target, memories, messages, sessions, actor_kind, actor, due_at)
   values (:tenant::text, :id::text, :environment::text, :subject::text, :kind::text, :target::text, :memories::text[], :messages::text[],
-    :sessions::text[], :actorKind::text, :actor::text)
+    :sessions::text[], :actorKind::text, :actor::text, now() + interval '30 seconds')
   returning id
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)

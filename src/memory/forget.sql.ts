@@ -88,12 +88,15 @@ export interface OpenDeletionParams {
   readonly reason: string | null
   readonly derivatives: readonly (string | null)[]
 }
+/**
+ * who asked does it at once; half a minute later whoever comes by takes it for left behind
+ */
 export const openDeletion: Statement<OpenDeletionParams, never> = {
-  name: 'forget_openDeletion_55d0df2d',
+  name: 'forget_openDeletion_ca3f72f6',
   text: `with made as (
-  insert into plimsoll.deletion (tenant_id, id, environment, subject_id, kind, target, memories, messages, sessions, actor_kind, actor)
+  insert into plimsoll.deletion (tenant_id, id, environment, subject_id, kind, target, memories, messages, sessions, actor_kind, actor, due_at)
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text[], $8::text[],
-    $9::text[], $10::text, $11::text)
+    $9::text[], $10::text, $11::text, now() + interval '30 seconds')
   returning id
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
