@@ -657,7 +657,7 @@ create policy shred on plimsoll.memory for all to plimsoll_shred using ((tenant_
 create policy tenant on plimsoll.memory for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.memory to plimsoll_app;
 grant select (deleted_at, environment, id, tenant_id, version) on table plimsoll.memory to plimsoll_shred;
-grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
+grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, slot, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
 grant update (deleted_at, status, value, value_hash, version) on table plimsoll.memory to plimsoll_shred;
 
 create table plimsoll.memory_candidate (
@@ -727,7 +727,7 @@ create table plimsoll.memory_source (
   created_at timestamp with time zone not null default now(),
   constraint memory_source_pkey PRIMARY KEY (tenant_id, memory_id, kind, ref, role),
   constraint memory_source_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'user'::text, 'call'::text, 'memory'::text, 'authority'::text, 'operator'::text, 'import'::text]))),
-  constraint memory_source_role_check CHECK ((role = ANY (ARRAY['evidence'::text, 'neighbour'::text])))
+  constraint memory_source_role_check CHECK ((role = ANY (ARRAY['evidence'::text, 'neighbour'::text, 'writer'::text])))
 );
 alter table plimsoll.memory_source enable row level security;
 alter table plimsoll.memory_source force row level security;

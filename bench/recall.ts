@@ -114,7 +114,7 @@ async function ask(url: string, admin: pg.Client, tenant: string): Promise<reado
        where e.tenant_id = $1 group by e.memory_id order by md5(e.memory_id) limit $2`,
       [tenant, QUESTIONS + WARM],
     )
-    const filter = filterOf({ purpose: 'service' })
+    const filter = filterOf({ purposes: ['service'] })
     const times: number[] = []
     for (const [number, { words }] of rows.entries()) {
       const text = words

@@ -86,7 +86,8 @@ create table plimsoll.memory_source (
   kind         text not null check (kind in ('message', 'user', 'call', 'memory', 'authority', 'operator', 'import')),
   ref          text not null,
   environment  text not null,
-  role         text not null check (role in ('evidence', 'neighbour')),
+  -- `writer`: the call that wrote it, and whose arguments hold it
+  role         text not null check (role in ('evidence', 'neighbour', 'writer')),
   version      int8 not null,
   run_id       text,
   quote        bytea,
@@ -215,7 +216,7 @@ end $wall$;
 grant select, insert on plimsoll.memory, plimsoll.memory_version, plimsoll.memory_source, plimsoll.memory_candidate, plimsoll.memory_use,
   plimsoll.consent, plimsoll.member to plimsoll_app;
 -- what a memory is about, and where it belongs, never changes
-grant update (user_id, permission_scope, value, value_hash, version, status, integrity, confidentiality, confidence, importance, sensitivity,
+grant update (user_id, permission_scope, slot, value, value_hash, version, status, integrity, confidentiality, confidence, importance, sensitivity,
   purpose, consent_basis, confirmed_by, authority, authority_ref, detectors, recorded_at, valid_from, expires_at, last_used_at, use_count,
   deleted_at) on plimsoll.memory to plimsoll_app;
 grant update (value, value_hash) on plimsoll.memory_version to plimsoll_app;

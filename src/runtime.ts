@@ -38,14 +38,19 @@ import { type Once, once, type OnceRequest, type Performed } from './request/ide
 import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Centre } from './memory/centre.shell.ts'
 import { scan } from './memory/detect/scan.ts'
+import { together } from './memory/key.ts'
 import { memoryOf } from './memory/memory.shell.ts'
+import type { Quota } from './memory/memory.store.ts'
+import type { Embedder } from './memory/recall/embedder.ts'
 import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import { backgroundOf } from './run/background.shell.ts'
 import { errandStore } from './run/errand.store.ts'
-import type { Absence, Agent } from './run/agent.ts'
+import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
+import { firstGiven, proposing, recollect } from './run/recollect.shell.ts'
+import { rememberTool } from './run/remember-tool.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
 import type { ToolServices } from './run/services.shell.ts'
@@ -110,6 +115,12 @@ export interface RuntimeOptions {
   readonly developmentOrigins?: readonly string[]
   /** Places of the program that hear of every event, at least once and in the order of each run: `redisStream(…)`. */
   readonly sinks?: readonly Sink[]
+  /** Vectors for recall; without one memories are found by their words. */
+  readonly embedder?: Embedder
+  /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
+  readonly zoneOf?: (subject: string) => string
+  /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
+  readonly quota?: Quota
   /** Told of every run that a worker of this process has moved, after the commit. */
   readonly observe?: (run: Run) => void
 }
@@ -199,12 +210,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     for (const worker of workers) worker.wake()
   }
   let complain: (error: unknown) => void = warn
-  const agents: ReadonlyMap<string, Agent> = new Map(options.agents.map((a) => [a.name, a]))
-  /** They do what conversations leave behind, and are nobody's to talk to. */
-  const errandAgents: ReadonlyMap<string, Agent> = new Map(
-    options.agents.flatMap((a) => (a.summary ? [[a.summary.agent.name, a.summary.agent]] : [])),
-  )
-  const allAgents: ReadonlyMap<string, Agent> = new Map([...agents, ...errandAgents])
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
@@ -234,6 +239,55 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     await cancelRun(outside, systemOf(scope), run, 'operator', null)
     for (const worker of workers) worker.cancel(run)
   }
+  const registered = options.agents.flatMap((a) => a.memory?.keys ?? [])
+  const registry = together(registered)
+  const zoneOf = options.zoneOf ?? (() => 'UTC')
+  const memory = memoryOf({
+    registry,
+    zoneOf: (actor) => zoneOf(actor.subject),
+    quota: options.quota ?? QUOTA,
+    icu: process.versions.icu ?? '',
+    db,
+    keys: sealer,
+    ids,
+    clock,
+    scopeOf,
+    withSource: registry.keys.filter((key) => key.deletion === 'with_source').map((key) => key.name),
+    blank: { arguments: BLANK, plan: BLANK_PLAN },
+    tokensOf,
+    close: async (scope, session) => void (await sessions.close(scopeOf(systemOf(scope)), session as SessionId, null)),
+    cancel: endRun,
+    subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
+    mayExport: async (scope, subject) => (await rates.take(scope, `memory.export:${subject}`, EXPORTS)).taken,
+    async removeObject(key) {
+      if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
+      await objects.delete(key)
+      return true
+    },
+    others: { summaries: (scope, deletion) => background.forget(scope, deletion) },
+  })
+  const tenants = tenantsOf({
+    tenants: tenantStore(db, WHOLE_TENANT),
+    ring,
+    rewrap: (of) => rewrapAll(options.db, of, keys?.id ?? ''),
+    restoring,
+    writer,
+    clock,
+    ids,
+    backupDays: options.backupDays ?? null,
+  })
+  const recollecting = { first: firstGiven(), memory, embedder: options.embedder ?? null, clock, zoneOf, onError: warn }
+  const agents: ReadonlyMap<string, Agent> = new Map(
+    options.agents.map((a) => {
+      const tool = a.memory && rememberTool(a.memory.keys, proposing(recollecting, a))
+      return [a.name, tool ? withTool(a, tool) : a]
+    }),
+  )
+  /** They do what conversations leave behind, and are nobody's to talk to. */
+  const errandAgents: ReadonlyMap<string, Agent> = new Map(
+    options.agents.flatMap((a) => (a.summary ? [[a.summary.agent.name, a.summary.agent]] : [])),
+  )
+  const allAgents: ReadonlyMap<string, Agent> = new Map([...agents, ...errandAgents])
   const background = backgroundOf({
     store: errandStore(db, sealer),
     summaries: summaryStore(db, sealer),
@@ -250,36 +304,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     cancel: endRun,
     submitted: wake,
     onError: (error) => complain(error),
-  })
-  const memory = memoryOf({
-    db,
-    keys: sealer,
-    ids,
-    clock,
-    scopeOf,
-    withSource: [],
-    blank: { arguments: BLANK, plan: BLANK_PLAN },
-    tokensOf,
-    close: async (scope, session) => void (await sessions.close(scopeOf(systemOf(scope)), session as SessionId, null)),
-    cancel: endRun,
-    subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
-    mayExport: async (scope, subject) => (await rates.take(scope, `memory.export:${subject}`, EXPORTS)).taken,
-    async removeObject(key) {
-      if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
-      await objects.delete(key)
-      return true
-    },
-    others: { summaries: background.forget },
-  })
-  const tenants = tenantsOf({
-    tenants: tenantStore(db, WHOLE_TENANT),
-    ring,
-    rewrap: (of) => rewrapAll(options.db, of, keys?.id ?? ''),
-    restoring,
-    writer,
-    clock,
-    ids,
-    backupDays: options.backupDays ?? null,
   })
   const talking = { runs, sessions, ids, agents, reads }
   const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents: allAgents, services, fault }
@@ -402,6 +426,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           fault,
           authorize: options.authorize ?? (() => true),
           services,
+          recollect: (run, agent, signal) => recollect(recollecting, run, agent, signal),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
           },
@@ -427,6 +452,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   }
 }
+
+/** A person who is talked to every day for years says less that lasts; a tenant pays for more (E11). */
+const QUOTA: Quota = { subject: 2_000, tenant: 5_000_000 }
 
 /** Of one subject: enough for a person, and too few for who copies. */
 const EXPORTS = { calls: 5, perMs: 3_600_000 }

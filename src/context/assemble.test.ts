@@ -34,6 +34,7 @@ const context = (transcript: readonly TranscriptMessage[], most: number, with_: 
   fixedTokens: 30,
   transcript,
   memory: [],
+  memoryTokens: 0,
   summaries: [],
   ...with_,
 })

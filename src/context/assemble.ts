@@ -28,6 +28,10 @@ export interface Context {
   /** Oldest first. */
   readonly transcript: readonly TranscriptMessage[]
   readonly memory: readonly Remembered[]
+  /** Kept free for memory, however much there is: what is cut does not depend on what is remembered. */
+  readonly memoryTokens: number
+  /** Memory could not be read: the model is told, so that it does not answer as if there were nothing (F7). */
+  readonly withoutMemory?: boolean
   /** Oldest first. */
   readonly summaries: readonly SummaryText[]
 }
@@ -59,9 +63,11 @@ export function assemble(context: Context): Assembled {
   const summaries = within(context.summaries.toReversed(), limits.summary, (s) =>
     tokensOf(toldOf(s), limits.count),
   ).toReversed()
-  const memory = remembered.length > 0 ? [userPart('memory', memoryText(remembered), limits.count)] : []
+  const told = context.withoutMemory ? UNAVAILABLE : remembered.length > 0 ? memoryText(remembered) : null
+  const memory = told === null ? [] : [userPart('memory', told, limits.count)]
   const summary = summaries.map((s) => userPart('summary', toldOf(s), limits.count))
-  const base = [...memory, ...summary].reduce((all, p) => all + p.tokens, fixedTokens)
+  const tokensIn = (parts: readonly Part[]): number => parts.reduce((all, p) => all + p.tokens, 0)
+  const base = fixedTokens + tokensIn(summary) + Math.max(context.memoryTokens, tokensIn(memory))
   const window = windowOf(uncovered(context), base, limits)
   const note = window.left > 0 ? [userPart('recent', leftOut(window.left), limits.count)] : []
   const asked = window.placed.findLastIndex((p) => p.messages[0]?.body.role === 'user')
@@ -108,6 +114,8 @@ function uncovered({ transcript, summaries }: Context): readonly TranscriptMessa
   const through = last ? transcript.findIndex((m) => nameOf(m) === last.through) : -1
   return transcript.slice(through + 1)
 }
+
+const UNAVAILABLE = 'What is remembered about the user cannot be read at the moment. Say so where it matters.'
 
 const memoryText = (remembered: readonly Remembered[]): string =>
   [

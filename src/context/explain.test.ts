@@ -31,6 +31,7 @@ const context = (transcript: readonly TranscriptMessage[], tokens: number): Cont
   fixedTokens: 10,
   transcript,
   memory: [],
+  memoryTokens: 0,
   summaries: [],
 })
 

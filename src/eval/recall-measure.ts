@@ -56,7 +56,7 @@ export async function measure(db: Db, data: RecallData): Promise<Measured> {
   const names = [...new Set([...data.docs, ...data.queries].map(({ scope }) => scope))]
   const scopes = new Map(names.map((name, number) => [name, subjectScope(number)]))
   const docOf = await write(db, store, data.docs, scopes)
-  const filter = filterOf({ purpose: PURPOSE, integrity: 'untrusted', sensitivity: 'special' })
+  const filter = filterOf({ purposes: [PURPOSE], integrity: 'untrusted', sensitivity: 'special' })
   const ask = (scope: Scope, text: string) => {
     const asking = { text, places: placesOf(scope, {}), scopes: SCOPES, filter, now: systemClock.now(), k: ROWS }
     return store.recall(scope, asking)

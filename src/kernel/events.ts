@@ -4,7 +4,7 @@
  */
 export const EVENTS = {
   run_queued: { visibility: 'user', body: 'message' },
-  step_planned: { visibility: 'user', body: 'step, kind, message, calls[{position, tool}]' },
+  step_planned: { visibility: 'user', body: 'step, kind, message, calls[{position, tool}], memory?' },
   calls_settled: { visibility: 'user', body: 'step, calls[{position, outcome, code?}]' },
   calls_waiting: { visibility: 'user', body: 'step, calls[{position, tool}]' },
   confirmation_requested: { visibility: 'user', body: 'step, confirmations[{id, position, tool}]' },
@@ -16,7 +16,7 @@ export const EVENTS = {
   run_parked: { visibility: 'user', body: 'reason' },
   attempt_lost: { visibility: 'operator', body: 'step, attempts' },
   cancel_requested: { visibility: 'user', body: 'cause' },
-  run_ended: { visibility: 'user', body: 'status, reason, message?, done[{step, position, tool}]' },
+  run_ended: { visibility: 'user', body: 'status, reason, message?, done[{step, position, tool}], memory?' },
 } as const satisfies Record<string, { readonly visibility: 'user' | 'operator'; readonly body: string }>
 
 export type EventType = keyof typeof EVENTS

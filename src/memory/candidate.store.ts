@@ -2,7 +2,7 @@
 import type { Db } from '../db/port.ts'
 import type { ContentKeys } from '../db/seal.ts'
 import type { Id } from '../kernel/ids.ts'
-import type { Json } from '../kernel/json.ts'
+import { hashJson } from '../kernel/canonical.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
 import {
   affected,
@@ -28,6 +28,8 @@ export interface Question {
   readonly key: string
   /** The entry as it will be written; null once it is answered. */
   readonly entry: Entry | null
+  /** Of what is shown; empty once it is answered. */
+  readonly hash: string
   readonly reasons: readonly string[]
   readonly status: 'pending' | 'accepted' | 'declined' | 'expired' | 'superseded'
   readonly version: number
@@ -79,14 +81,18 @@ export interface CandidateStore {
   members(scope: Scope, place: string): Promise<readonly { readonly user: string; readonly joinedAt: number }[]>
 }
 
+/** What is shown and what is accepted: value, key, place, purpose and end, in one hash (E6). */
+const shownHash = ({ place, subject, key, value, purpose, expiresAt }: Entry): string =>
+  hashJson(['memory.shown.v1', place.scope, place.id, subject, key, value, purpose, expiresAt])
+
 export function candidateStore(db: Db, keys: ContentKeys): CandidateStore {
   const walls = ({ tenant, environment }: Scope) => ({ tenant, environment })
   const view = (tenant: string, row: CandidatesRow): Question => {
     const { body, place: _, valueHash: __, ...rest } = row
-    const known = rest as unknown as Omit<Question, 'entry'>
+    const known = rest as unknown as Omit<Question, 'entry' | 'hash'>
     const isOpen = known.status === 'pending'
-    const entry = isOpen ? (JSON.parse(Buffer.from(keys.open(tenant, body)).toString()) as Json) : null
-    return { ...known, entry: entry as Entry | null }
+    const entry = isOpen ? (JSON.parse(Buffer.from(keys.open(tenant, body)).toString()) as unknown as Entry) : null
+    return { ...known, entry, hash: entry ? shownHash(entry) : '' }
   }
   const listed = async (scope: Scope, filter: { subject: string; id: string; after: string; limit: number }) =>
     (await db.read(scope, candidates, { ...walls(scope), ...filter })).map((row) => view(scope.tenant, row))

@@ -12,10 +12,12 @@ import { holds } from '../kernel/permission.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import type { CandidateStore, Consent, Question } from './candidate.store.ts'
 import type { Forgetting } from './derivatives.shell.ts'
-import type { CandidateId, MemoryId, MemoryView } from './entry.ts'
+import type { CandidateId, MemoryId, MemoryScope, MemoryView } from './entry.ts'
 import { receiptOf, reconcile, type Receipt, type Residue, startForgetting } from './forget.shell.ts'
 import type { Deletion, DeletionId } from './forget.store.ts'
+import type { MemoryKeys } from './key.ts'
 import type { Listing, MemoryFacts, MemoryStore, MemoryVersion, SourceView, Use, Viewer } from './memory.store.ts'
+import { accept, type Occasion, type Outcome, quoteOf, remember, type Remembering } from './remember.shell.ts'
 
 export interface Page<T> {
   readonly items: readonly T[]
@@ -35,6 +37,16 @@ export interface Why {
   readonly uses: readonly (Omit<Use, 'memory'> & { readonly run: string; readonly at: number })[]
 }
 
+/** A value in a scope. `placeId` names the group or project of a shared one. */
+export interface Wanted {
+  readonly key: string
+  readonly value: Json
+  readonly scope?: MemoryScope
+  readonly placeId?: string
+  readonly session?: SessionId
+  readonly expiresAt?: string
+}
+
 export interface ExportedMemory {
   readonly memory: MemoryView
   readonly sources: readonly SourceView[]
@@ -46,6 +58,10 @@ export interface Centre {
   get(actor: Actor, id: MemoryId): Promise<MemoryView>
   why(actor: Actor, id: MemoryId): Promise<Why>
   versions(actor: Actor, id: MemoryId): Promise<readonly MemoryVersion[]>
+  /** The caller's own words, written by the caller: nobody has to be asked. @throws Fault `invalid_request` without a known key */
+  remember(actor: Actor, want: Wanted): Promise<Outcome>
+  /** Another value for a memory of the caller. @throws Fault `precondition_failed`, `invalid_request` */
+  correct(actor: Actor, at: { readonly id: MemoryId; readonly version: number; readonly value: Json }): Promise<Outcome>
   /** Everything of the caller. @throws Fault `rate_limited` */
   export(actor: Actor): Promise<readonly ExportedMemory[]>
   forget(actor: Actor, id: MemoryId): Promise<Receipt>
@@ -61,6 +77,14 @@ export interface Centre {
   deletion(actor: Actor, id: DeletionId): Promise<Receipt>
   questions(actor: Actor, page: PageWanted): Promise<Page<Question>>
   question(actor: Actor, id: CandidateId): Promise<Question>
+  /**
+   * Lets exactly the value be remembered that `hash` says was shown.
+   * @throws Fault `already_decided`, `confirmation_expired`, `precondition_failed`, `params_hash_differs`
+   */
+  accept(
+    actor: Actor,
+    at: { readonly id: CandidateId; readonly version: number; readonly hash: string },
+  ): Promise<Outcome>
   /** @throws Fault `already_decided`, `confirmation_expired`, `precondition_failed` */
   decline(actor: Actor, at: { readonly id: CandidateId; readonly version: number }): Promise<Question>
   consents(actor: Actor): Promise<readonly Consent[]>
@@ -82,6 +106,11 @@ export interface CentreParts {
   readonly memories: MemoryStore
   readonly candidates: CandidateStore
   readonly forgetting: Forgetting
+  readonly remembering: Remembering
+  /** Every key that an agent of the program has. */
+  readonly registry: MemoryKeys
+  /** IANA name of the zone in which a subject says "today". */
+  readonly zoneOf: (actor: Actor) => string
   readonly ids: Ids
   readonly scopeOf: (actor: Actor) => Scope
   /** Whom a conversation is about. @throws Fault `not_found` for one that the caller may not see */
@@ -144,6 +173,29 @@ export function centreOf(parts: CentreParts): Centre {
   }
   const target = { memories: [], messages: [], sessions: [] } as const
 
+  const occasion = (actor: Actor, more: Partial<Occasion> = {}): Occasion => ({
+    actor,
+    scope: own(actor),
+    keys: parts.registry,
+    zone: parts.zoneOf(actor),
+    session: null,
+    run: null,
+    call: null,
+    placeId: null,
+    ...more,
+  })
+  /** By the person, of their own value: the registry and the detectors judge it like any other. */
+  function write(on: Occasion, key: string, value: Json, more: Pick<Wanted, 'scope' | 'expiresAt'>): Promise<Outcome> {
+    const registered = parts.registry.find(key)
+    if (!registered)
+      throw new Fault('invalid_request', undefined, { errors: [{ path: '/key', message: 'is not registered' }] })
+    const evidence = { kind: 'message', message: 'direct', quote: quoteOf(value) } as const
+    const scope = more.scope ?? registered.scopes[0] ?? 'user'
+    const candidate = { kind: registered.kind, key, value, scope, evidence, lasting: true }
+    const end = more.expiresAt === undefined ? {} : { expiresAt: more.expiresAt }
+    return remember(parts.remembering, on, { ...candidate, ...end }, { at: parts.remembering.clock.now() })
+  }
+
   return {
     get,
     question,
@@ -160,6 +212,28 @@ export function centreOf(parts: CentreParts): Centre {
     async versions(actor, id) {
       const memory = await get(actor, id)
       return memory.status === 'barred' ? [] : memories.versions(own(actor), id)
+    },
+    async remember(actor, { key, value, session, placeId, ...more }) {
+      if (session !== undefined) await parts.subjectOf(actor, session)
+      return write(occasion(actor, { session: session ?? null, placeId: placeId ?? null }), key, value, more)
+    },
+    async correct(actor, { id, version, value }) {
+      const found = await get(actor, id)
+      if (found.subject !== actor.subject) throw new Fault('permission_denied', 'What is shared has another owner.')
+      if (found.version !== version)
+        throw new Fault('precondition_failed', undefined, { facts: { currentVersion: found.version } })
+      const session = found.place.scope === 'conversation' ? (found.place.id as SessionId) : null
+      return write(occasion(actor, { session, corrects: { id, version } }), found.key, value, {
+        scope: found.place.scope,
+      })
+    },
+    async accept(actor, { id, version, hash }) {
+      const seen = await question(actor, id)
+      if (seen.status !== 'pending' || !seen.entry || seen.version !== version) throw undecided(seen)
+      if (seen.hash !== hash) throw new Fault('params_hash_differs')
+      const session = seen.session as SessionId | null
+      const on = occasion(actor, { session, run: seen.run, placeId: seen.entry.place.id })
+      return accept(parts.remembering, on, { id, version, entry: seen.entry })
     },
     async export(actor) {
       const scope = own(actor)

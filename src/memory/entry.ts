@@ -26,12 +26,13 @@ export const placeText = ({ scope, id }: Place): string => `${scope}:${id}`
 
 /**
  * Where a memory comes from. `ref` is `run.seq` of a message, `run/step/position` of a call, the id of a memory, or the
- * name of a fact of an authority. A neighbour is no evidence: its words are in the index entry and nowhere else.
+ * name of a fact of an authority. A neighbour is no evidence: its words are in the index entry and nowhere else. A writer is
+ * the call that wrote the memory.
  */
 export interface Source {
   readonly kind: 'message' | 'user' | 'call' | 'memory' | 'authority' | 'operator' | 'import'
   readonly ref: string
-  readonly role: 'evidence' | 'neighbour'
+  readonly role: 'evidence' | 'neighbour' | 'writer'
   readonly run: string | null
   readonly quote: string | null
 }

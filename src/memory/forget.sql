@@ -109,7 +109,7 @@ group by d.id, d.version order by d.id;
 -- name: callsOf
 -- the calls that wrote a forgotten memory, and the messages that hold them
 select s.ref as "ref!", s.run_id as "run?" from plimsoll.memory_source s join plimsoll.memory m on m.tenant_id = s.tenant_id and m.id = s.memory_id
-where m.tenant_id = :tenant::text and m.environment = :environment::text and m.status = 'deleted' and s.kind = 'call' and s.role = 'evidence'
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.status = 'deleted' and s.kind = 'call' and s.role = 'writer'
   and (:only?::text[] is null or m.id = any (:only?::text[]));
 
 -- name: messagesOfStep

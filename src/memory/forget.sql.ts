@@ -296,9 +296,9 @@ export interface CallsOfRow {
  * the calls that wrote a forgotten memory, and the messages that hold them
  */
 export const callsOf: Statement<CallsOfParams, CallsOfRow> = {
-  name: 'forget_callsOf_bfde55c5',
+  name: 'forget_callsOf_c7f4bc8d',
   text: `select s.ref as "ref", s.run_id as "run" from plimsoll.memory_source s join plimsoll.memory m on m.tenant_id = s.tenant_id and m.id = s.memory_id
-where m.tenant_id = $1::text and m.environment = $2::text and m.status = 'deleted' and s.kind = 'call' and s.role = 'evidence'
+where m.tenant_id = $1::text and m.environment = $2::text and m.status = 'deleted' and s.kind = 'call' and s.role = 'writer'
   and ($3::text[] is null or m.id = any ($3::text[]))`,
   params: ['tenant', 'environment', 'only'],
 }

@@ -130,7 +130,10 @@ export interface ForgetStore {
   activeRuns(scope: Walls, session: string): Promise<readonly RunId[]>
   messagesOfSession(scope: Walls, session: string): Promise<readonly string[]>
   /** Keys of objects that nobody may read from now on. */
-  removeArtifacts(scope: Walls, of: { readonly sessions: readonly string[]; readonly artifact: string }): Promise<readonly string[]>
+  removeArtifacts(
+    scope: Walls,
+    of: { readonly sessions: readonly string[]; readonly artifact: string },
+  ): Promise<readonly string[]>
   artifactOwner(scope: Walls, id: string): Promise<{ readonly user: string; readonly subject: string } | null>
   memoriesAbout(scope: Walls, of: { readonly subject: string; readonly session: string }): Promise<readonly MemoryId[]>
 }

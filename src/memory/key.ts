@@ -6,7 +6,7 @@
  */
 import { hashJson } from '../kernel/canonical.ts'
 import { freezeJson, type Json, type JsonObject } from '../kernel/json.ts'
-import { definitionFault, defined, type Problem } from '../tool/problem.ts'
+import { definitionFault, defined, type Problem, problem } from '../tool/problem.ts'
 import type { Check } from '../tool/schema/schema.ts'
 import { compileSource } from '../tool/schema/standard.ts'
 import type { KeySpec } from './key-spec.ts'
@@ -60,6 +60,25 @@ function registryOf(keys: readonly MemoryKey[]): MemoryKeys {
     hash: hashJson(keys.map((key) => key.hash).sort()),
     find: (name: string) => byName.get(name),
   })
+}
+
+/** The keys of several registries as one. @throws `invalid_definition` when a name stands for two different keys */
+export function together(registries: readonly MemoryKeys[]): MemoryKeys {
+  const byName = new Map<string, MemoryKey>()
+  for (const key of registries.flatMap((registry) => registry.keys)) {
+    const known = byName.get(key.name)
+    if (known && known.hash !== key.hash)
+      throw definitionFault('memory', [
+        problem(
+          'key_twice',
+          `/${key.name}`,
+          'Two agents mean different things by one key.',
+          'share one definition, or give them two names.',
+        ),
+      ])
+    byName.set(key.name, key)
+  }
+  return registryOf([...byName.values()])
 }
 
 interface Made {

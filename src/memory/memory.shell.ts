@@ -8,20 +8,32 @@ import { type Centre, centreOf, type CentreParts } from './centre.shell.ts'
 import type { Forgetting } from './derivatives.shell.ts'
 import { forgetDue } from './forget.shell.ts'
 import { forgetStore } from './forget.store.ts'
-import { memoryStore, type MemoryStore } from './memory.store.ts'
+import { inspect } from './detect/secretlint.shell.ts'
+import { indexMemories, type Indexing } from './indexing.shell.ts'
+import { lexVersion } from './lex/lex.ts'
+import { memoryStore, type MemoryStore, type Quota } from './memory.store.ts'
+import { recallStore, type RecallStore } from './recall/recall.store.ts'
+import type { Remembering } from './remember.shell.ts'
+import { sourceStore } from './source.store.ts'
 
 export interface MemoryParts
-  extends Pick<CentreParts, 'ids' | 'scopeOf' | 'mayExport' | 'subjectOf'>,
+  extends Pick<CentreParts, 'ids' | 'scopeOf' | 'mayExport' | 'subjectOf' | 'registry' | 'zoneOf'>,
     Omit<Forgetting, 'store' | 'ids'> {
   readonly db: Db
   readonly keys: ContentKeys
   readonly clock: Clock
   readonly ids: Ids
+  readonly quota: Quota
+  /** Of the Unicode data that words are cut by: part of the version of the index. */
+  readonly icu: string
 }
 
 export interface Memory {
   readonly memories: MemoryStore
   readonly candidates: CandidateStore
+  readonly recall: RecallStore
+  readonly remembering: Remembering
+  readonly indexing: Indexing
   readonly centre: Centre
   /** Carries on with what was to be forgotten and is not yet, in this process, until it is stopped. */
   forgetting(onError: (error: unknown) => void): { stop(): Promise<void> }
@@ -34,11 +46,24 @@ export function memoryOf(parts: MemoryParts): Memory {
   const { db, keys, clock } = parts
   const memories = memoryStore(db, keys)
   const candidates = candidateStore(db, keys)
+  const sources = sourceStore(db, keys)
+  const recall = recallStore(db, keys, lexVersion(parts.icu))
+  const indexing: Indexing = { sources, recall }
   const forgetting: Forgetting = { ...parts, store: forgetStore(db, keys) }
+  const remembering: Remembering = {
+    ...{ memories, candidates, sources, inspect, clock },
+    content: keys,
+    ids: parts.ids,
+    quota: parts.quota,
+    written: async (scope, id) => void (await indexMemories(indexing, scope, [id])),
+  }
   return {
     memories,
     candidates,
-    centre: centreOf({ ...parts, memories, candidates, forgetting }),
+    recall,
+    remembering,
+    indexing,
+    centre: centreOf({ ...parts, memories, candidates, forgetting, remembering }),
     forgetting(onError) {
       const stopping = new AbortController()
       const { signal } = stopping

@@ -1,19 +1,13 @@
 -- name: currentOf
 -- the memory of a key at a place, if there is one: what a candidate is judged against
 select m.id, m.version, m.value, m.value_hash as "valueHash", m.status, m.integrity, m.confidence, m.confirmed_by as "confirmedBy",
+  (select s.kind from plimsoll.memory_source s where s.tenant_id = m.tenant_id and s.memory_id = m.id and s.role = 'evidence'
+   order by s.version desc, s.kind limit 1) as "source?",
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom!", (extract(epoch from m.expires_at) * 1000)::int8 as "expiresAt?",
   coalesce(m.expires_at <= now(), false) as "expired!"
 from plimsoll.memory m
 where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = :place::text and m.subject_id = :subject::text
   and m.key = :key::text and m.slot = :slot::text and m.deleted_at is null;
-
--- name: saidMessage
--- a message as evidence: who said it, when, and whether it was forgotten
-select m.role, m.user_id as "user", m.subject_id as subject, m.session_id as session, m.body, m.content_hash as "hash", m.integrity,
-  m.visibility, m.partial, (extract(epoch from m.created_at) * 1000)::int8 as "at!",
-  exists (select from plimsoll.tombstone t where t.tenant_id = m.tenant_id and t.kind = 'message' and t.id = m.run_id || '.' || m.seq) as "gone!"
-from plimsoll.message m
-where m.tenant_id = :tenant::text and m.run_id = :run::text and m.seq = :seq::int;
 
 -- name: insertMemory
 -- A new memory with its first version, sources and audit, or nothing: another was faster, the place is full, the value was
@@ -77,7 +71,7 @@ select id as "id!", 1::int8 as "version!" from made;
 -- current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for.
 with entry as (
   select e.* from jsonb_to_record(:entry::jsonb) as e (id text, version int8, change text, subject text, writer text,
-    permission_scope text[], value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
+    permission_scope text[], slot text, value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
     sensitivity text, purpose text, consent_basis text, confirmed_by text, authority text, authority_ref text, detectors int,
     valid_from int8, expires_at int8, said_at int8, forgotten text, candidate text, candidate_version int8, audit text, actor_kind text)
 ), asked as (
@@ -101,6 +95,7 @@ with entry as (
     user_id = case when a.late or a.merged then m.user_id else a.writer end,
     value = case when a.late or a.merged then m.value else decode(a.value, 'base64') end,
     value_hash = case when a.late or a.merged then m.value_hash else a.value_hash end,
+    slot = case when a.late or a.merged then m.slot else a.slot end,
     permission_scope = case when a.late or a.merged then m.permission_scope else a.permission_scope end,
     integrity = case when a.late or a.merged then m.integrity else a.integrity end,
     confidentiality = case when a.late or a.merged then m.confidentiality else a.confidentiality end,

@@ -18,6 +18,7 @@ export interface CurrentOfRow {
   readonly integrity: string
   readonly confidence: number
   readonly confirmedBy: string | null
+  readonly source: string | null
   readonly validFrom: number
   readonly expiresAt: number | null
   readonly expired: boolean
@@ -26,45 +27,16 @@ export interface CurrentOfRow {
  * the memory of a key at a place, if there is one: what a candidate is judged against
  */
 export const currentOf: Statement<CurrentOfParams, CurrentOfRow> = {
-  name: 'memory_currentOf_b5611f79',
+  name: 'memory_currentOf_e195dc6c',
   text: `select m.id, m.version, m.value, m.value_hash as "valueHash", m.status, m.integrity, m.confidence, m.confirmed_by as "confirmedBy",
+  (select s.kind from plimsoll.memory_source s where s.tenant_id = m.tenant_id and s.memory_id = m.id and s.role = 'evidence'
+   order by s.version desc, s.kind limit 1) as "source",
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from m.expires_at) * 1000)::int8 as "expiresAt",
   coalesce(m.expires_at <= now(), false) as "expired"
 from plimsoll.memory m
 where m.tenant_id = $1::text and m.environment = $2::text and m.place = $3::text and m.subject_id = $4::text
   and m.key = $5::text and m.slot = $6::text and m.deleted_at is null`,
   params: ['tenant', 'environment', 'place', 'subject', 'key', 'slot'],
-}
-
-export interface SaidMessageParams {
-  readonly tenant: string
-  readonly run: string
-  readonly seq: number
-}
-export interface SaidMessageRow {
-  readonly role: string
-  readonly user: string
-  readonly subject: string
-  readonly session: string
-  readonly body: Uint8Array
-  readonly hash: string
-  readonly integrity: string
-  readonly visibility: string
-  readonly partial: boolean
-  readonly at: number
-  readonly gone: boolean
-}
-/**
- * a message as evidence: who said it, when, and whether it was forgotten
- */
-export const saidMessage: Statement<SaidMessageParams, SaidMessageRow> = {
-  name: 'memory_saidMessage_8568a50c',
-  text: `select m.role, m.user_id as "user", m.subject_id as subject, m.session_id as session, m.body, m.content_hash as "hash", m.integrity,
-  m.visibility, m.partial, (extract(epoch from m.created_at) * 1000)::int8 as "at",
-  exists (select from plimsoll.tombstone t where t.tenant_id = m.tenant_id and t.kind = 'message' and t.id = m.run_id || '.' || m.seq) as "gone"
-from plimsoll.message m
-where m.tenant_id = $1::text and m.run_id = $2::text and m.seq = $3::int`,
-  params: ['tenant', 'run', 'seq'],
 }
 
 export interface InsertMemoryParams {
@@ -154,10 +126,10 @@ export interface ChangeMemoryRow {
  * current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for.
  */
 export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
-  name: 'memory_changeMemory_08eb6208',
+  name: 'memory_changeMemory_4a609c82',
   text: `with entry as (
   select e.* from jsonb_to_record($1::jsonb) as e (id text, version int8, change text, subject text, writer text,
-    permission_scope text[], value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
+    permission_scope text[], slot text, value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
     sensitivity text, purpose text, consent_basis text, confirmed_by text, authority text, authority_ref text, detectors int,
     valid_from int8, expires_at int8, said_at int8, forgotten text, candidate text, candidate_version int8, audit text, actor_kind text)
 ), asked as (
@@ -180,6 +152,7 @@ export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
     user_id = case when a.late or a.merged then m.user_id else a.writer end,
     value = case when a.late or a.merged then m.value else decode(a.value, 'base64') end,
     value_hash = case when a.late or a.merged then m.value_hash else a.value_hash end,
+    slot = case when a.late or a.merged then m.slot else a.slot end,
     permission_scope = case when a.late or a.merged then m.permission_scope else a.permission_scope end,
     integrity = case when a.late or a.merged then m.integrity else a.integrity end,
     confidentiality = case when a.late or a.merged then m.confidentiality else a.confidentiality end,

@@ -59,6 +59,7 @@ export interface Current {
   readonly confirmedBy: string | null
   readonly validFrom: number
   readonly expiresAt: number | null
+  readonly source: Source['kind'] | null
 }
 
 /** What a caller may see. `scopes` come from the server; an empty list sees nothing. */
@@ -160,12 +161,13 @@ const keyedHex = (keys: Keys, tenant: string, purpose: string, text: string): st
   Buffer.from(keys.hash(tenant, purpose, text)).toString('hex')
 
 /** What tombstones name: the value at its place, whatever memory held it. */
-export const valueMark = (
-  keys: Keys,
-  tenant: string,
-  of: Pick<Entry, 'place' | 'subject' | 'key' | 'value'>,
-): string =>
-  keyedHex(keys, tenant, 'memory_value', JSON.stringify([placeText(of.place), of.subject, of.key, canonicalText(of.value)]))
+export const valueMark = (keys: Keys, tenant: string, of: Pick<Entry, 'place' | 'subject' | 'key' | 'value'>): string =>
+  keyedHex(
+    keys,
+    tenant,
+    'memory_value',
+    JSON.stringify([placeText(of.place), of.subject, of.key, canonicalText(of.value)]),
+  )
 
 export const valueHash = (keys: Keys, tenant: string, value: Json): string =>
   keyedHex(keys, tenant, 'value', canonicalText(value))

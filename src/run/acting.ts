@@ -11,6 +11,7 @@ import type { Actor } from '../kernel/scope.ts'
 import type { ModelPart } from '../model/port.ts'
 import type { Egress } from '../tool/egress/egress.shell.ts'
 import type { RateStore } from '../tool/rate.store.ts'
+import type { Remembered } from '../context/assemble.ts'
 import type { Agent } from './agent.ts'
 import type { Report } from './report.ts'
 import type { RunStore } from './run.store.ts'
@@ -22,6 +23,11 @@ export type Authorize = (
   actor: Actor,
   call: { readonly tool: string; readonly permission: string },
 ) => boolean | Promise<boolean>
+
+/** What a run is given of memory. `unavailable`: it could not be read, which is another thing than nothing (F7). */
+export type Recollection =
+  | { readonly state: 'unavailable' }
+  | { readonly state: 'none' | 'unrelated' | 'found'; readonly memory: readonly Remembered[] }
 
 export interface Acting {
   readonly runs: RunStore
@@ -38,6 +44,8 @@ export interface Acting {
   readonly authorize: Authorize
   /** What calls are given from outside; none by default. */
   readonly services?: ToolServices
+  /** What is remembered for the question of a run; absent: nobody remembers anything. */
+  readonly recollect?: (run: Run, agent: Agent, signal: AbortSignal) => Promise<Recollection>
   /** Until when the worker may believe in its lease, on the monotonic clock; it is earlier than the database's end. */
   readonly leaseUntil: () => number
   /** Told right before a request to the model can leave: from here on its money may be spent. */

@@ -34,6 +34,8 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   summary: true,
   hooks: true,
   countTokens: true,
+  memory: true,
+  onMemoryFailure: true,
 }
 const CONTEXT_LINES: Readonly<Record<keyof ContextSpec, true>> = {
   tokens: true,
@@ -72,6 +74,9 @@ const isAbsence = (value: AgentSpec['onDisconnect']): boolean =>
   (typeof value === 'object' &&
     isWhole((value as { cancelAfterMs?: unknown } | null)?.cancelAfterMs, SHORTEST_ABSENCE_MS) &&
     value.cancelAfterMs <= LONGEST_ABSENCE_MS)
+
+const isRegistry = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && typeof (value as { find?: unknown }).find === 'function'
 
 /** Everything that is wrong with an agent. JavaScript has no compiler, so the lines are looked at too. */
 export function agentProblems(name: string, spec: AgentSpec): readonly Problem[] {
@@ -121,6 +126,8 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [s.modelSeconds !== undefined && !isBetween(s.modelSeconds, 0, MOST_SECONDS), 'model_seconds_illegal', '/modelSeconds', 'The time of a model call is not a number of seconds, above 0 and at most 30 days.', '`modelSeconds: 300`.'],
   [s.countTokens !== undefined && typeof s.countTokens !== 'function', 'count_tokens_illegal', '/countTokens', 'A counter of tokens is a function from a text to a whole number.', '`countTokens: (text) => encode(text).length`.'],
   [Object.values(s.hooks ?? {}).some((hook) => typeof hook !== 'function'), 'hooks_illegal', '/hooks', 'A hook is a function that returns at once.', '`hooks: { beforeModel: (view) => ({ tools: view.tools }) }`.'],
+  [s.memory !== undefined && !isRegistry(s.memory), 'memory_illegal', '/memory', 'What may be remembered is a registry of keys.', "`memory: memory({ answer_language: { kind: 'preference', value: z.enum(['en', 'zh-CN']) } })`."],
+  [!oneOf(s.onMemoryFailure, 'answer', 'end'), 'on_memory_failure_illegal', '/onMemoryFailure', 'What a failing memory does is one of two.', "`onMemoryFailure: 'answer'` or `'end'`."],
   [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
 ]
 

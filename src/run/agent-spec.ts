@@ -1,6 +1,7 @@
 import type { ContextSpec } from '../context/limits.ts'
 import type { SummarySpec } from '../context/summary.ts'
 import type { TokenCounter } from '../context/tokens.ts'
+import type { MemoryKeys } from '../memory/key.ts'
 import type { Model } from '../model/port.ts'
 import type { Contract } from '../tool/contract.ts'
 import type { CompiledSchema } from '../tool/schema/schema.ts'
@@ -23,6 +24,13 @@ export interface AgentSpec {
   readonly instructions?: string
   readonly tools?: readonly Contract[]
   readonly budget: BudgetSpec
+  /** What may be remembered of whom it talks to; default: nothing, and nothing is read. */
+  readonly memory?: MemoryKeys
+  /**
+   * What happens when memory cannot be read; default `answer`: without it, and marked `memory_unavailable`. `end`: the run
+   * ends with that reason.
+   */
+  readonly onMemoryFailure?: 'answer' | 'end'
   /** What a new message does to a run that is still active in its conversation; default `queue`. */
   readonly onMessage?: 'queue' | 'replace' | 'reject'
   /** What a rejected confirmation does; default `observe`: the model is told and goes on. */

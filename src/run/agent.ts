@@ -11,6 +11,8 @@ import { INSTRUCTIONS, PROMPT_VERSION, SCHEMA } from '../context/summary-prompt.
 import { tokensOf } from '../context/tokens.ts'
 import type { Model } from '../model/port.ts'
 import { MICROCENTS_PER_CENT, UNKNOWN_PRICE } from '../model/price.ts'
+import type { MemoryKeys } from '../memory/key.ts'
+import type { Contract } from '../tool/contract.ts'
 import { type Registry, registry } from '../tool/registry.ts'
 import { defined, definitionFault } from '../tool/problem.ts'
 import { compileArguments, type CompiledSchema } from '../tool/schema/schema.ts'
@@ -48,6 +50,8 @@ export interface Agent {
   readonly final: CompiledSchema | null
   /** What the sections of a context may take. */
   readonly context: ContextLimits
+  /** Null: it remembers nothing, and reads nothing. */
+  readonly memory: { readonly keys: MemoryKeys; readonly endsWithout: boolean } | null
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
   readonly hooks: Hooks | null
@@ -104,6 +108,7 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     // what they do is code, and code has no hash here: that there are some is said
     ...(spec.hooks && { hooks: Object.keys(spec.hooks).sort() }),
     ...(summary && { summary: { ...summary.limits, prompt: PROMPT_VERSION, release: summary.agent.release } }),
+    ...(spec.memory && { memory: spec.memory.hash, onMemoryFailure: spec.onMemoryFailure ?? 'answer' }),
   }
   return Object.freeze({
     name,
@@ -120,6 +125,7 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     absence,
     final: spec.final ?? null,
     context: Object.freeze(limitsOf(spec)),
+    memory: spec.memory ? Object.freeze({ keys: spec.memory, endsWithout: spec.onMemoryFailure === 'end' }) : null,
     fixedTokens: fixedTokens(spec, tools) + (spec.hooks ? HOOK_TOKENS : 0),
     hooks: spec.hooks ? Object.freeze({ ...spec.hooks }) : null,
     summary,
@@ -156,6 +162,13 @@ const limitsOf = ({ model, context, countTokens }: AgentSpec): ContextLimits =>
     { window: model.contextTokens, maxOutput: model.maxOutputTokens, leastOutput: leastOutput(model) },
     countTokens,
   )
+
+/** The same agent with one tool more: what a program adds when it is put together is in the release by its keys already. */
+export const withTool = (agent: Agent, contract: Contract): Agent => {
+  const tools = registry([...agent.tools.contracts, contract])
+  const spec = { instructions: agent.instructions, countTokens: agent.context.count } as AgentSpec
+  return Object.freeze({ ...agent, tools, fixedTokens: fixedTokens(spec, tools) + (agent.hooks ? HOOK_TOKENS : 0) })
+}
 
 const fixedTokens = ({ instructions = '', countTokens }: AgentSpec, tools: Registry): number =>
   tools.contracts.reduce(
@@ -205,6 +218,7 @@ export const unknownAgent = (name: string): Agent =>
     absence: null,
     final: null,
     context: contextLimits(undefined, { window: 0, maxOutput: 0, leastOutput: 0 }),
+    memory: null,
     fixedTokens: 0,
     hooks: null,
     summary: null,

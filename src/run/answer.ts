@@ -22,7 +22,20 @@ type Answered = Extract<Report, { kind: 'model_answered' }>
 type Failed = Extract<Report, { kind: 'model_failed' }>
 type StepKind = 'final' | 'read_calls' | 'write_calls' | 'retryable_error'
 
-export function absorbAnswer(before: Run, report: Answered): Moved {
+export function absorbAnswer(run: Run, report: Answered): Moved {
+  const moved = absorbed(run, report)
+  return report.withoutMemory
+    ? { ...moved, writes: { ...moved.writes, events: moved.writes.events.map(unremembered) } }
+    : moved
+}
+
+/** F7: who follows the run is told that this answer was made without memory. */
+const unremembered = (event: NewEvent): NewEvent =>
+  event.type === 'step_planned' || event.type === 'run_ended'
+    ? { ...event, body: { ...event.body, memory: 'unavailable' } }
+    : event
+
+function absorbed(before: Run, report: Answered): Moved {
   const { answer } = report
   const run: Run = report.untrusted
     ? { ...before, integrity: 'untrusted', watermarkFrom: before.watermarkFrom ?? `${before.step + 1}/hook` }

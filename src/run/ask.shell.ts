@@ -1,11 +1,11 @@
 /** One model call: context, attempt, judgement of its form. */
 import { assemble, type Context, messagesOf } from '../context/assemble.ts'
 import { halved } from '../context/limits.ts'
-import type { FaultCode } from '../kernel/fault.ts'
+import { Fault, type FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
 import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
 import type { ModelAnswer, ModelRequest, OfferedTool } from '../model/port.ts'
-import type { ActParts, Work } from './acting.ts'
+import type { ActParts, Recollection, Work } from './acting.ts'
 import { tenantOf } from './admit.shell.ts'
 import type { Agent } from './agent.ts'
 import { linked } from './compensate.shell.ts'
@@ -24,6 +24,13 @@ const MODEL_PLACES = 64
 
 export async function askModel(parts: ActParts, work: Work, reservation: Reservation): Promise<Report> {
   const { run, signal } = work
+  const recalled = await recollected(parts, work)
+  if (recalled?.state === 'unavailable' && parts.agent.memory?.endsWithout) return WITHOUT_MEMORY
+  const context: Context = {
+    ...run.context,
+    memory: recalled && 'memory' in recalled ? recalled.memory : [],
+    withoutMemory: recalled?.state === 'unavailable',
+  }
   await parts.fault('context.built')
   throwIfHandedBack(signal)
   const hooked = hooksBefore(parts, work)
@@ -31,12 +38,12 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   parts.asking()
   const deadlineMs = parts.clock.now() + Math.min(work.leftMs, parts.agent.modelMs)
   const sending: Sending = { sent: false, attempts: 0, deadlineMs }
-  let result = await send(parts, work, { context: run.context, hooked, reservation, sending })
+  let result = await send(parts, work, { context, hooked, reservation, sending })
   // the provider counts otherwise than we do: once more with half of it, instead of a conversation that is stuck
   const isTooLong = 'fault' in result && result.fault.code === 'model_context_overflow' && !sending.sent
   if (isTooLong) {
-    const limits = halved(run.context.limits, run.promptTokens)
-    const smaller = { ...run.context, limits }
+    const limits = halved(context.limits, run.promptTokens)
+    const smaller = { ...context, limits }
     if (!assemble(smaller).overflows) {
       const { dropped } = result
       result = await send(parts, work, { context: smaller, hooked, reservation, sending })
@@ -53,7 +60,12 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
       ? propose(run, withTools(parts.agent, hooked), result.answer.calls)
       : []
   const report = reportOf(parts, work, { result, sent: sending.sent, calls: await linked(parts, run, calls) })
-  return report.kind === 'model_answered' && isUntrusted(hooked.added) ? { ...report, untrusted: true } : report
+  if (report.kind !== 'model_answered') return report
+  return {
+    ...report,
+    ...(isUntrusted(hooked.added) && { untrusted: true }),
+    ...(context.withoutMemory && { withoutMemory: true }),
+  }
 }
 
 /** A tool that a hook took away is unknown for this step, whatever the model asks for. */
@@ -76,6 +88,28 @@ function failedHook(run: Run, result?: Extract<AttemptResult, { readonly answer:
     partial: '',
     sent: result !== undefined,
     ...(dropped && { dropped }),
+  }
+}
+
+/** Nothing was asked, so nothing was spent. */
+const WITHOUT_MEMORY: Report = {
+  kind: 'model_failed',
+  reason: 'memory_unavailable',
+  usage: {},
+  partial: '',
+  sent: false,
+}
+
+/** Null where nothing is remembered. A failure of memory is told and fails no run by itself. */
+async function recollected(parts: ActParts, { run, signal }: Work): Promise<Recollection | null> {
+  if (parts.agent.memory === null || !parts.recollect) return null
+  try {
+    return await parts.recollect(run, parts.agent, signal)
+  } catch (error) {
+    throwIfHandedBack(signal)
+    // who may not read gets nothing, and no answer as if there were nothing (F2)
+    if (Fault.is(error) && error.code === 'permission_denied') throw error
+    return { state: 'unavailable' }
   }
 }
 

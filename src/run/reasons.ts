@@ -28,6 +28,7 @@ export const END_REASONS = {
   hook_failed: end('failed', 'A hook of the agent failed, took too long, or refused the answer.'),
   protocol_error: end('failed', 'The stream of the model was damaged.'),
   model_unavailable: end('failed', 'The model could not be reached or refused the request.'),
+  memory_unavailable: end('failed', 'Memory could not be read, and the agent does not answer without it.'),
   attempts_exhausted: end('failed', 'The run was taken over too often without progress.'),
   confirmation_rejected: end('failed', 'The user rejected the action.'),
   confirmation_expired: end('failed', 'Nobody decided in time.'),

@@ -143,6 +143,7 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
     fixedTokens: agent.fixedTokens,
     transcript,
     memory: [],
+    memoryTokens: agent.memory ? agent.context.memory : 0,
     summaries: summariesFor(
       agent.context,
       rows.summaries.map((s) => ({ ...s, body: bodyOf(open(s.body) as Json) })),

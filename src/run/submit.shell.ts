@@ -67,7 +67,10 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
     { limits: agent.limits, rules: agent.rules },
     { tokens: 0, cost: 0 },
     // a longer conversation is cut before it is sent
-    Math.min(agent.fixedTokens + (before?.tokens ?? 0) + tokens, agent.context.most),
+    Math.min(
+      agent.fixedTokens + (agent.memory ? agent.context.memory : 0) + (before?.tokens ?? 0) + tokens,
+      agent.context.most,
+    ),
   )
   // a run that cannot even ask once is made all the same: it ends with its reason, where everybody looks for it
   const reservation = paid.ok ? paid.reservation : { tokens: 0, cost: 0 }

@@ -200,7 +200,9 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
       }
       await stage.runtime.clock.sleep(30)
     }
-    const ghost = { sources: [{ kind: 'message', ref: said.message, role: 'evidence', run: said.run, quote: null }] as const }
+    const ghost = {
+      sources: [{ kind: 'message', ref: said.message, role: 'evidence', run: said.run, quote: null }] as const,
+    }
     expect(await remember(actor, 'again', { ...ghost, key: 'again' })).toBeNull()
     await expect(stage.runtime.memory.forgetMessage(ann(), said.message)).rejects.toMatchObject({ code: 'not_found' })
   })
@@ -210,7 +212,9 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     const canary = canaryOf()
     const said = await converse(actor, canary)
     expect((await placesOf(store, canary)).length).toBeGreaterThan(1)
-    await expect(stage.runtime.memory.forgetConversation(ann(), said.session)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(stage.runtime.memory.forgetConversation(ann(), said.session)).rejects.toMatchObject({
+      code: 'not_found',
+    })
     const receipt = await stage.runtime.memory.forgetConversation(actor, said.session)
     expect(receipt.doneAt).not.toBeNull()
     expect(await placesOf(store, canary)).toEqual([])
@@ -265,9 +269,10 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     expect((await memory.export(actor)).map((one) => one.memory.value)).toEqual(['tea'])
     for (let i = 1; i < 5; i++) await memory.export(actor)
     await expect(memory.export(actor)).rejects.toMatchObject({ code: 'rate_limited' })
-    const audits = await store.admin(`select actor from plimsoll.audit where action = 'memory.export' and target = $1`, [
-      actor.subject,
-    ])
+    const audits = await store.admin(
+      `select actor from plimsoll.audit where action = 'memory.export' and target = $1`,
+      [actor.subject],
+    )
     expect(audits).toHaveLength(5)
   })
 
@@ -279,8 +284,13 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     expect(items).toMatchObject([{ id, key: 'food', subject: actor.subject }])
     expect(JSON.stringify(items)).not.toContain('tea')
     expect(await memory.reveal(operator, id, 'ticket 7')).toBe('tea')
-    await expect(memory.reveal(operator, systemIds.next('mem'), 'ticket 7')).rejects.toMatchObject({ code: 'not_found' })
-    const audits = await store.admin(`select actor, reason from plimsoll.audit where action = 'memory.reveal' and target = $1`, [id])
+    await expect(memory.reveal(operator, systemIds.next('mem'), 'ticket 7')).rejects.toMatchObject({
+      code: 'not_found',
+    })
+    const audits = await store.admin(
+      `select actor, reason from plimsoll.audit where action = 'memory.reveal' and target = $1`,
+      [id],
+    )
     expect(audits).toEqual([{ actor: 'olga', reason: 'ticket 7' }])
   })
 })

@@ -52,11 +52,11 @@ describe.each(ENGINES)('recall on %s', (engine) => {
     ['another purpose', { purpose: 'ads' }, {}],
     ['a time that has not come', { valid_from: ms(60_000) }, {}],
     ['an end that has come', { expires_at: ms(-1) }, {}],
-    ['too little confidence', { confidence: 0.2 }, { filter: filterOf({ purpose: 'service', confidence: 0.5 }) }],
+    ['too little confidence', { confidence: 0.2 }, { filter: filterOf({ purposes: ['service'], confidence: 0.5 }) }],
     ['more sensitivity than asked for', { sensitivity: 'special' }, {}],
     ['a source that nobody trusts', { integrity: 'untrusted' }, {}],
-    ['another kind', { kind: 'task' }, { filter: filterOf({ purpose: 'service', kinds: ['fact'] }) }],
-    ['another layer', { layer: 'session' }, { filter: filterOf({ purpose: 'service', layers: ['semantic'] }) }],
+    ['another kind', { kind: 'task' }, { filter: filterOf({ purposes: ['service'], kinds: ['fact'] }) }],
+    ['another layer', { layer: 'session' }, { filter: filterOf({ purposes: ['service'], layers: ['semantic'] }) }],
     ['a detector that bars it', { status: 'barred' }, {}],
     ['an authority that says no', { status: 'invalid' }, {}],
     ['long disuse', { status: 'cold' }, {}],
@@ -100,9 +100,9 @@ describe.each(ENGINES)('recall on %s', (engine) => {
     for (const filter of [
       {},
       null,
-      { purpose: 'service', user_id: user },
-      { purpose: 'service', kinds: [] },
-      { purpose: 7 },
+      { purposes: ['service'], user_id: user },
+      { purposes: ['service'], kinds: [] },
+      { purposes: 7 },
     ])
       expect(() => filterOf(filter)).toThrow(expect.objectContaining({ code: 'invalid_request' }))
   })

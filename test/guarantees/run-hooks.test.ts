@@ -95,15 +95,15 @@ describe.each(ENGINES)('hooks, on the %s store', (engine) => {
   const boom = (): never => {
     throw new Error('boom: card 4111 1111 1111 1111')
   }
-  const as = (hook: unknown) => hook as Hooks['beforeModel']
+  const as = <N extends keyof Hooks>(_: N, hook: unknown) => hook as NonNullable<Hooks[N]>
   it.each<[string, Hooks]>([
     ['throws', { beforeModel: boom }],
     ['is slow', { beforeContext: spin }],
     ['names a tool that is not offered', { beforeModel: () => ({ tools: ['orders.delete'] }) }],
-    ['answers a promise', { beforeModel: as(() => Promise.reject(new Error('later'))) }],
-    ['answers a text', { beforeModel: as(() => 'more') }],
-    ['answers what there is not', { beforeModel: as(() => ({ instructions: 'x' })) }],
-    ['adds without a label', { beforeModel: as(() => ({ add: [{ text: 'x' }] })) }],
+    ['answers a promise', { beforeModel: as('beforeModel', () => Promise.reject(new Error('later'))) }],
+    ['answers a text', { beforeModel: as('beforeModel', () => 'more') }],
+    ['answers what there is not', { beforeModel: as('beforeModel', () => ({ instructions: 'x' })) }],
+    ['adds without a label', { beforeModel: as('beforeModel', () => ({ add: [{ text: 'x' }] })) }],
     ['adds more than its room', { beforeModel: () => ({ add: [{ label: 'All', text: 'word '.repeat(3_000) }] }) }],
   ])('C9 a hook that %s ends the run before anybody is asked, and costs nothing', async (_, hooks) => {
     const { requests, end, ledger } = await run(hooks)
@@ -115,7 +115,7 @@ describe.each(ENGINES)('hooks, on the %s store', (engine) => {
   it.each<[string, Hooks]>([
     ['throws', { beforeFinal: boom }],
     ['is slow', { beforeFinal: spin }],
-    ['answers something', { beforeFinal: as(() => ({ tools: [] })) as Hooks['beforeFinal'] & object }],
+    ['answers something', { beforeFinal: as('beforeFinal', () => ({ tools: [] })) }],
   ])('C9 a hook before the answer that %s: nobody gets the answer, and it is paid for', async (_, hooks) => {
     const { requests, end, ledger, said } = await run(hooks, { text: 'The secret is 42.' })
     expect(end).toEqual({ status: 'failed', wait: null, end: 'hook_failed' })

@@ -49,7 +49,7 @@ const APP_WRITES = [
   'member insert',
   'member update (joined_at, left_at)',
   'memory insert',
-  'memory update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, status, use_count, user_id, valid_from, value, value_hash, version)',
+  'memory update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, slot, status, use_count, user_id, valid_from, value, value_hash, version)',
   'memory_candidate insert',
   'memory_candidate update (body, decided_at, decided_by, memory_id, status, version)',
   'memory_entry delete',

@@ -2,7 +2,11 @@
 import type { TestStore } from './engines.ts'
 
 /** `table.column` of every place that holds it. */
-export async function placesOf(store: TestStore, canary: string, except: readonly string[] = []): Promise<readonly string[]> {
+export async function placesOf(
+  store: TestStore,
+  canary: string,
+  except: readonly string[] = [],
+): Promise<readonly string[]> {
   const columns = await store.admin(
     `select c.relname as table, a.attname as column, t.typname as type from pg_class c join pg_attribute a on a.attrelid = c.oid
      join pg_type t on t.oid = a.atttypid

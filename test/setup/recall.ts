@@ -24,7 +24,7 @@ export const asking = (over: Partial<Asking>): Asking => ({
   text: '',
   places: [],
   scopes: ['owner'],
-  filter: filterOf({ purpose: 'service' }),
+  filter: filterOf({ purposes: ['service'] }),
   now: Date.now() + 1_000,
   k: 10,
   ...over,

@@ -57,6 +57,7 @@ export function aRun(with_: Partial<Run> = {}): Run {
       fixedTokens: 100,
       transcript: [],
       memory: [],
+      memoryTokens: 0,
       summaries: [],
     },
     promptTokens: 100,

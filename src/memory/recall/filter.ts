@@ -18,7 +18,7 @@ const INTEGRITIES: readonly Integrity[] = ['untrusted', 'user', 'trusted']
 const MAX_ROWS = 200
 
 const FILTER = z.strictObject({
-  purpose: z.string().min(1).max(100),
+  purposes: z.array(z.string().min(1).max(300)).min(1),
   kinds: z.array(z.enum(KINDS)).min(1).optional(),
   layers: z.array(z.enum(LAYERS)).min(1).optional(),
   confidence: z.number().min(0).max(1).default(0),
@@ -93,7 +93,7 @@ export function boundsOf(scope: Scope, asking: Omit<Asking, 'text'>) {
     user: scope.user,
     places,
     scopes,
-    purpose: filter.purpose,
+    purposes: filter.purposes,
     now,
     confidence: filter.confidence,
     sensitivities: SENSITIVITIES.slice(0, SENSITIVITIES.indexOf(filter.sensitivity) + 1),

@@ -50,7 +50,8 @@ order by m.id limit :limit::int;
 -- since they come in any order and equal memories must be equal.
 --
 -- BM25 with the usual k1 = 1.2 and b = 0.75, twice: for the words of the question, and at a tenth of their weight for ten words
--- that the five best have in common and others have not. Nobody tells the planner how large a place is, so that nothing here
+-- that the five best have in common and others have not. A word's rarity cannot be judged among a handful of memories, so
+-- fifty more are thought to be there that have none of the words. Nobody tells the planner how large a place is, so that nothing here
 -- is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
 with place as materialized (
   select p.place from unnest(:places::text[]) p (place)
@@ -59,6 +60,9 @@ with place as materialized (
       and s.id = substr(p.place, 14) and s.environment = :environment::text and s.user_id = :user::text and s.subject_id = :subject::text))
     or (p.place ~ '^(group|project):' and exists (select from plimsoll.member g where g.tenant_id = :tenant::text
       and g.environment = :environment::text and g.place = p.place and g.user_id = :user::text and g.left_at is null))
+), withdrawn as materialized (
+  select coalesce(array_agg(c.purpose), '{}') as purposes from plimsoll.consent c
+  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.subject_id = :subject::text and c.state = 'withdrawn'
 ), eligible as materialized (
   select m.id, m.version, m.confidence, m.last_used_at
   from plimsoll.memory m
@@ -66,7 +70,7 @@ with place as materialized (
     and m.deleted_at is null
     and (m.subject_id in ('', :subject::text) or m.place ~ '^(group|project):')
     and m.permission_scope && :scopes::text[]
-    and m.purpose = :purpose::text
+    and m.purpose = any (:purposes::text[])
     and m.valid_from <= to_timestamp(:now::float8 / 1000) and (m.expires_at is null or m.expires_at > to_timestamp(:now::float8 / 1000))
     and m.confidence >= :confidence::float8 and m.sensitivity = any (:sensitivities::text[]) and m.integrity = any (:integrities::text[])
     and (:kinds?::text[] is null or m.kind::text = any (:kinds?::text[])) and (:layers?::text[] is null or m.layer::text = any (:layers?::text[]))
@@ -76,10 +80,9 @@ with place as materialized (
       where t.tenant_id = m.tenant_id and t.environment = m.environment and t.place = m.place and t.memory_id = m.id
         and t.version = m.version and t.term = any (:names::text[]::int8[])))))
     -- a subject that has said no to the purpose, or to all; the one who asks is looked up once
-    and case when m.subject_id = :subject::text then not (select exists (select from plimsoll.consent c where c.tenant_id = :tenant::text
-        and c.environment = :environment::text and c.subject_id = :subject::text and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn'))
+    and case when m.subject_id = :subject::text then not (array[m.purpose, '*'] && (select purposes from withdrawn))
       else not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
-        and c.subject_id = m.subject_id and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn') end
+        and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn') end
 ), n as materialized (
   select count(*)::float8 as n from eligible
 ), hit as materialized (
@@ -87,7 +90,7 @@ with place as materialized (
   where t.tenant_id = :tenant::text and t.environment = :environment::text and t.place = any (array(select place from place))
     and t.term = any (:terms::text[]::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), asked as materialized (
-  select array_agg(a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
+  select array_agg(a.weight * ln(1 + (n.n + 50 - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
   from unnest(:weights::float8[]) with ordinality a (weight, at) cross join n
   left join (select at, count(*)::float8 as df from hit group by at) d on d.at = a.at
 ), pivot as materialized (
@@ -162,7 +165,7 @@ order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.
 select v.memory_id as id, v.model, v.dimensions, v.body
 from plimsoll.memory_vector v join plimsoll.memory m on m.tenant_id = v.tenant_id and m.id = v.memory_id and m.version = v.version
 where v.tenant_id = :tenant::text and v.environment = :environment::text and v.place = any (:places::text[])
-  and m.deleted_at is null and m.permission_scope && :scopes::text[] and m.purpose = :purpose::text
+  and m.deleted_at is null and m.permission_scope && :scopes::text[] and m.purpose = any (:purposes::text[])
   and (m.subject_id in ('', :subject::text) or exists (select from plimsoll.member g where g.tenant_id = v.tenant_id
     and g.environment = v.environment and g.place = v.place and g.user_id = :user::text and g.left_at is null))
 order by m.recorded_at desc, v.memory_id limit :limit::int;

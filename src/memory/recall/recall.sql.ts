@@ -110,7 +110,7 @@ export interface RecallParams {
   readonly environment: string
   readonly user: string
   readonly scopes: readonly (string | null)[]
-  readonly purpose: string
+  readonly purposes: readonly (string | null)[]
   readonly now: number
   readonly confidence: number
   readonly sensitivities: readonly (string | null)[]
@@ -156,11 +156,12 @@ export interface RecallRow {
  * since they come in any order and equal memories must be equal.
  *
  * BM25 with the usual k1 = 1.2 and b = 0.75, twice: for the words of the question, and at a tenth of their weight for ten words
- * that the five best have in common and others have not. Nobody tells the planner how large a place is, so that nothing here
+ * that the five best have in common and others have not. A word's rarity cannot be judged among a handful of memories, so
+ * fifty more are thought to be there that have none of the words. Nobody tells the planner how large a place is, so that nothing here
  * is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
  */
 export const recall: Statement<RecallParams, RecallRow> = {
-  name: 'recall_recall_bd184add',
+  name: 'recall_recall_28ac6335',
   text: `with place as materialized (
   select p.place from unnest($1::text[]) p (place)
   where p.place = 'tenant:' or p.place = 'user:' || $2::text
@@ -168,6 +169,9 @@ export const recall: Statement<RecallParams, RecallRow> = {
       and s.id = substr(p.place, 14) and s.environment = $4::text and s.user_id = $5::text and s.subject_id = $2::text))
     or (p.place ~ '^(group|project):' and exists (select from plimsoll.member g where g.tenant_id = $3::text
       and g.environment = $4::text and g.place = p.place and g.user_id = $5::text and g.left_at is null))
+), withdrawn as materialized (
+  select coalesce(array_agg(c.purpose), '{}') as purposes from plimsoll.consent c
+  where c.tenant_id = $3::text and c.environment = $4::text and c.subject_id = $2::text and c.state = 'withdrawn'
 ), eligible as materialized (
   select m.id, m.version, m.confidence, m.last_used_at
   from plimsoll.memory m
@@ -175,7 +179,7 @@ export const recall: Statement<RecallParams, RecallRow> = {
     and m.deleted_at is null
     and (m.subject_id in ('', $2::text) or m.place ~ '^(group|project):')
     and m.permission_scope && $6::text[]
-    and m.purpose = $7::text
+    and m.purpose = any ($7::text[])
     and m.valid_from <= to_timestamp($8::float8 / 1000) and (m.expires_at is null or m.expires_at > to_timestamp($8::float8 / 1000))
     and m.confidence >= $9::float8 and m.sensitivity = any ($10::text[]) and m.integrity = any ($11::text[])
     and ($12::text[] is null or m.kind::text = any ($12::text[])) and ($13::text[] is null or m.layer::text = any ($13::text[]))
@@ -183,10 +187,9 @@ export const recall: Statement<RecallParams, RecallRow> = {
     and (m.status = 'active' or (m.status = 'cold' and (m.key = any ($15::text[]) or exists (select from plimsoll.memory_term t
       where t.tenant_id = m.tenant_id and t.environment = m.environment and t.place = m.place and t.memory_id = m.id
         and t.version = m.version and t.term = any ($16::text[]::int8[])))))
-    and case when m.subject_id = $2::text then not (select exists (select from plimsoll.consent c where c.tenant_id = $3::text
-        and c.environment = $4::text and c.subject_id = $2::text and c.purpose in ($7::text, '*') and c.state = 'withdrawn'))
+    and case when m.subject_id = $2::text then not (array[m.purpose, '*'] && (select purposes from withdrawn))
       else not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
-        and c.subject_id = m.subject_id and c.purpose in ($7::text, '*') and c.state = 'withdrawn') end
+        and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn') end
 ), n as materialized (
   select count(*)::float8 as n from eligible
 ), hit as materialized (
@@ -194,7 +197,7 @@ export const recall: Statement<RecallParams, RecallRow> = {
   where t.tenant_id = $3::text and t.environment = $4::text and t.place = any (array(select place from place))
     and t.term = any ($17::text[]::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), asked as materialized (
-  select array_agg(a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
+  select array_agg(a.weight * ln(1 + (n.n + 50 - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
   from unnest($18::float8[]) with ordinality a (weight, at) cross join n
   left join (select at, count(*)::float8 as df from hit group by at) d on d.at = a.at
 ), pivot as materialized (
@@ -262,7 +265,7 @@ select m.id as "id", m.version as "version", m.place as "place", m.subject_id as
   coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical", (select n from n)::int8 as "eligible"
 from first b join plimsoll.memory m on m.tenant_id = $3::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C"`,
-  params: ['places', 'subject', 'tenant', 'environment', 'user', 'scopes', 'purpose', 'now', 'confidence', 'sensitivities', 'integrities', 'kinds', 'layers', 'only', 'keys', 'names', 'terms', 'weights', 'ids', 'cosines', 'semantic', 'k'],
+  params: ['places', 'subject', 'tenant', 'environment', 'user', 'scopes', 'purposes', 'now', 'confidence', 'sensitivities', 'integrities', 'kinds', 'layers', 'only', 'keys', 'names', 'terms', 'weights', 'ids', 'cosines', 'semantic', 'k'],
 }
 
 export interface VectorsParams {
@@ -270,7 +273,7 @@ export interface VectorsParams {
   readonly environment: string
   readonly places: readonly (string | null)[]
   readonly scopes: readonly (string | null)[]
-  readonly purpose: string
+  readonly purposes: readonly (string | null)[]
   readonly subject: string
   readonly user: string
   readonly limit: number
@@ -285,15 +288,15 @@ export interface VectorsRow {
  * Vectors of what may be eligible, newest first; which of them count, the ranking decides.
  */
 export const vectors: Statement<VectorsParams, VectorsRow> = {
-  name: 'recall_vectors_8cc5291b',
+  name: 'recall_vectors_221a6299',
   text: `select v.memory_id as id, v.model, v.dimensions, v.body
 from plimsoll.memory_vector v join plimsoll.memory m on m.tenant_id = v.tenant_id and m.id = v.memory_id and m.version = v.version
 where v.tenant_id = $1::text and v.environment = $2::text and v.place = any ($3::text[])
-  and m.deleted_at is null and m.permission_scope && $4::text[] and m.purpose = $5::text
+  and m.deleted_at is null and m.permission_scope && $4::text[] and m.purpose = any ($5::text[])
   and (m.subject_id in ('', $6::text) or exists (select from plimsoll.member g where g.tenant_id = v.tenant_id
     and g.environment = v.environment and g.place = v.place and g.user_id = $7::text and g.left_at is null))
 order by m.recorded_at desc, v.memory_id limit $8::int`,
-  params: ['tenant', 'environment', 'places', 'scopes', 'purpose', 'subject', 'user', 'limit'],
+  params: ['tenant', 'environment', 'places', 'scopes', 'purposes', 'subject', 'user', 'limit'],
 }
 
 export interface WriteVectorParams {

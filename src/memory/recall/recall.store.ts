@@ -131,8 +131,8 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
       return answerOf(scope.tenant, await db.read(scope, recall, { ...none, ...boundsOf(scope, asking), ...named }))
     },
     async vectors(scope, asking, limit) {
-      const { tenant, environment, subject, user, places, scopes, purpose } = boundsOf(scope, asking)
-      const who = { tenant, environment, subject, user, places, scopes, purpose }
+      const { tenant, environment, subject, user, places, scopes, purposes } = boundsOf(scope, asking)
+      const who = { tenant, environment, subject, user, places, scopes, purposes }
       const rows = await db.read(scope, vectors, { ...who, limit })
       return rows.map(({ body, ...row }) => ({ ...row, bytes: keys.open(tenant, body) }))
     },
