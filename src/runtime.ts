@@ -206,9 +206,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sealer = ring ?? plainSealer
   const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
-  const wake = () => {
-    for (const worker of workers) worker.wake()
-  }
+  const wake = () => workers.forEach((worker) => void worker.wake())
   let complain: (error: unknown) => void = warn
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
@@ -293,10 +291,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     runs,
     agents: errandAgents,
     served: agents,
-    ids,
-    clock,
-    random,
-    fault,
+    ...{ ids, clock, random, fault },
     scan: (text) => scan(text).map((found) => found.class),
     blank: { arguments: BLANK, plan: BLANK_PLAN },
     cancel: endRun,
