@@ -71,7 +71,7 @@ function chineseDigits(word: string): string {
   const plain = word.replaceAll('两', '二').replaceAll('〇', '零')
   const ten = /^([一二三四五六七八九])?十([一二三四五六七八九])?$/u.exec(plain)
   if (ten) return `${ten[1] ? SIGNS.indexOf(ten[1]) : 1}${ten[2] ? SIGNS.indexOf(ten[2]) : 0}`
-  return [...plain].map((sign) => SIGNS.indexOf(sign)).join('')
+  return Array.from(plain, (sign) => SIGNS.indexOf(sign)).join('')
 }
 
 const CALENDAR =

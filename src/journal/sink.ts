@@ -3,6 +3,7 @@
  *
  * J9  at least once, in the order of the run, under an id that a repetition keeps
  */
+import { Fault } from '../kernel/fault.ts'
 import type { EventType } from '../kernel/events.ts'
 import type { JsonObject } from '../kernel/json.ts'
 
@@ -32,4 +33,12 @@ export interface Sink {
    * run's next event waits for it. Aborts then, and when the worker stops and its time is over.
    */
   publish(message: OutboxMessage, signal: AbortSignal): Promise<void>
+}
+
+/** @throws Fault `invalid_definition` for names that the store could not keep apart */
+export function sinksOf(sinks: readonly Sink[]): readonly Sink[] {
+  const names = new Set(sinks.map((sink) => sink.name))
+  if (names.size < sinks.length || ![...names].every((name) => /^(?!whk_)[a-z0-9_]{1,40}$/.test(name)))
+    throw new Fault('invalid_definition', 'Each sink has a name of its own, of a-z, 0-9 and _, at most 40.')
+  return sinks
 }

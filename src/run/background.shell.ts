@@ -38,6 +38,10 @@ interface Parts extends Omit<Errands, 'kinds'> {
   readonly scan: (text: string) => readonly string[]
 }
 
+/** The agents that do errands for these, by name. */
+export const errandAgentsOf = (agents: readonly Agent[]): ReadonlyMap<string, Agent> =>
+  new Map(agents.flatMap((a) => (a.summary ? [[a.summary.agent.name, a.summary.agent]] : [])))
+
 /** Ends that were not seen to yet, in a process whose database is away: the next end of a conversation counts as well. */
 const MOST_NOTED = 10_000
 

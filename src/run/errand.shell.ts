@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids, RunId, SessionId } from '../kernel/ids.ts'
-import type { Scope } from '../kernel/scope.ts'
+import type { Actor } from '../kernel/scope.ts'
 import { actorFrom, scopeOf } from '../request/actor.ts'
 import type { SessionStore } from '../session/session.store.ts'
 import type { Agent } from './agent.ts'
@@ -77,9 +77,8 @@ async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void
   if ('outcome' in asked) return endWith(parts, scope, errand, asked.outcome)
   const name = errandAgent(errand.agent, errand.kind)
   if (!parts.agents.has(name)) return endWith(parts, scope, errand, 'unknown_agent')
-  const { tenant, environment } = scope
-  const { user, subject, workSession: session, run } = errand
-  const actor = actorFrom({ kind: 'service', tenant, environment, user, subject, permissions: [] })
+  const { workSession: session, run } = errand
+  const actor = actorOf(scope, errand)
   await parts.runs.openSession(scopeOf(actor), session, name)
   const before = await parts.runs.before(scopeOf(actor), session)
   // who died after this has submitted it under the same names, and it is found by them
@@ -94,11 +93,15 @@ async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void
   await parts.store.rest(scope, errand.id, REST_MS)
 }
 
+/** Who it is done for, without any of their rights. */
+const actorOf = ({ tenant, environment }: Walls, { user, subject }: Errand): Actor =>
+  actorFrom({ kind: 'service', tenant, environment, user, subject, permissions: [] })
+
 /** The final answer of the attempt. */
-async function answerOf(parts: Errands, scope: Walls, { workSession, run }: Errand): Promise<ErrandFinal> {
+async function answerOf(parts: Errands, scope: Walls, errand: Errand): Promise<ErrandFinal> {
   const page = { generation: 0, seq: 0, limit: MOST_MESSAGES }
-  const said = await parts.sessions.messages(scope as Scope, workSession as SessionId, page)
-  const answer = said.findLast((m) => m.role === 'assistant' && m.run === run && !m.partial)
+  const said = await parts.sessions.messages(scopeOf(actorOf(scope, errand)), errand.workSession, page)
+  const answer = said.findLast((m) => m.role === 'assistant' && m.run === errand.run && !m.partial)
   return answer ? { text: answer.text } : { end: 'empty_final' }
 }
 
@@ -136,19 +139,19 @@ export async function forgetErrands(
   await parts.store.leave(scope, of)
   let removed = 0
   for (const { id, workSession, run } of await parts.store.toClear(scope)) {
-    if (workSession !== null && run !== null) {
-      const first = await parts.store.clear(scope, workSession, parts.blank)
-      removed += first.removed
-      if (first.active > 0) {
-        await parts.cancel(scope, run)
-        const again = await parts.store.clear(scope, workSession, parts.blank)
-        removed += again.removed
-        if (again.active > 0) throw new Fault('conflict', 'A run of an errand has not ended yet.')
-      }
-    }
+    if (workSession !== null && run !== null) removed += await emptied(parts, scope, workSession, run)
     await parts.store.close(scope, id, 0)
   }
   return removed
+}
+
+async function emptied(parts: Errands, scope: Walls, session: SessionId, run: RunId): Promise<number> {
+  const first = await parts.store.clear(scope, session, parts.blank)
+  if (first.active === 0) return first.removed
+  await parts.cancel(scope, run)
+  const again = await parts.store.clear(scope, session, parts.blank)
+  if (again.active > 0) throw new Fault('conflict', 'A run of an errand has not ended yet.')
+  return first.removed + again.removed
 }
 
 /** Looks until it is stopped. `noted`: what the process itself has just seen, done before each look. */
