@@ -6,7 +6,7 @@ import { type Evictable, evictedBefore, victimOf } from './evict.ts'
 const KINDS: readonly MemoryKind[] = ['task', 'experience', 'fact', 'preference']
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 const evictable: fc.Arbitrary<Evictable> = fc.record({
-  id: fc.uuid().map((id) => id as unknown as MemoryId),
+  id: fc.uuid().map((id) => `mem_${id}` as MemoryId),
   kind: fc.constantFrom(...KINDS),
   status: fc.constantFrom('active', 'cold', 'barred', 'invalid'),
   expired: fc.boolean(),

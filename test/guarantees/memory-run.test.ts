@@ -1,4 +1,5 @@
 /** Memory in runs: what fails is told, what changed wins, what is shared has an owner, what is full makes room. */
+import type * as secretlint from '@secretlint/core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import type { Db } from '../../src/db/port.ts'
@@ -18,7 +19,7 @@ import { unique } from '../setup/seed.ts'
 /** The detectors of others, which a test may break. */
 const detectors = vi.hoisted(() => ({ down: false }))
 vi.mock('@secretlint/core', async (original) => {
-  const real = await original<typeof import('@secretlint/core')>()
+  const real = await original<typeof secretlint>()
   const lintSource: typeof real.lintSource = (given) =>
     detectors.down ? Promise.reject(new Error(`cannot read ${given.source.content}`)) : real.lintSource(given)
   return { ...real, lintSource }
