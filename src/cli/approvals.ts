@@ -1,8 +1,8 @@
 /** `plimsoll approvals`: what waits for a person. */
-import { createInterface } from 'node:readline/promises'
+import { agree, type Agreeing } from './agree.ts'
 import { card, confirmersOf } from './card.ts'
 import { type Body, type Client, field, reach, type Reach } from './client.ts'
-import { type Output, table, usage } from './output.ts'
+import { type Output, table } from './output.ts'
 import { visible } from './visible.ts'
 
 export async function listApprovals(options: Reach & { readonly limit: number }, out: Output): Promise<void> {
@@ -29,14 +29,12 @@ export async function showApproval(id: string, options: Reach, out: Output): Pro
   out.result(found)
 }
 
-export interface DecideOptions extends Reach {
+export interface DecideOptions extends Reach, Agreeing {
   /** The end user as whom to decide; default: the first who may. */
   readonly as?: string
   readonly reason?: string
   /** The hash that somebody has seen, when it was elsewhere. */
   readonly hash?: string
-  readonly yes?: boolean
-  readonly input: boolean
 }
 
 /**
@@ -56,7 +54,7 @@ export async function decide(
     ...card(found, Date.now()),
     `You decide as the end user ${visible(user)}, by a token that the service key mints; the audit names ${visible(user)}.`,
   )
-  if (!options.yes) await agree(verb, options)
+  await agree(verb, options, { look: 'Look at the approval', stays: 'The approval stays open.' })
   const done = await (await service.as(user)).post(`/v1/confirmations/${encodeURIComponent(id)}/${verb}`, {
     version: Number(found['version']),
     body: {
@@ -67,13 +65,4 @@ export async function decide(
   out.show(`${visible(id)}: ${visible(String(done['status']))}, as ${visible(user)}.`)
   out.note(`What becomes of it: plimsoll runs show ${visible(String(done['run_id']))}`)
   out.result(done)
-}
-
-async function agree(verb: string, options: DecideOptions): Promise<void> {
-  if (!options.input || !process.stdin.isTTY)
-    throw usage(`Nobody can be asked here whether to ${verb}.`, 'Look at the approval, then add --yes.')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${verb}? [y/N] `)
-  terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw usage('Nothing was decided.', 'The approval stays open.')
 }

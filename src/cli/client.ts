@@ -30,11 +30,13 @@ export interface Client {
   readonly url: string
   readonly bearer: string
   /** Whatever came. @throws Fault `server_unreachable` when nobody answers */
-  ask(method: 'GET' | 'POST' | 'DELETE', path: string, sent?: Sent): Promise<Answer>
+  ask(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, sent?: Sent): Promise<Answer>
   /** The body of a good answer. @throws the Fault that the server told */
   get(path: string): Promise<Body>
   post(path: string, sent?: Sent): Promise<Body>
-  delete(path: string): Promise<void>
+  put(path: string, sent?: Sent): Promise<Body>
+  patch(path: string, sent?: Sent): Promise<Body>
+  delete(path: string): Promise<Body>
   /** Bytes as they come. @throws the Fault that the server told */
   bytes(path: string): Promise<AsyncIterable<Uint8Array>>
   /** The same server, asked by an end user: with a token that this client's service key mints. */
@@ -47,7 +49,7 @@ const ANSWER_MS = 30_000
 export function client(url: string, bearer: string): Client {
   async function ask(method: string, path: string, { body, version, key }: Sent = {}): Promise<Answer> {
     const headers: Record<string, string> = { authorization: `Bearer ${bearer}` }
-    if (method === 'POST') headers['idempotency-key'] = key ?? randomUUID()
+    if (method === 'POST' || method === 'PATCH') headers['idempotency-key'] = key ?? randomUUID()
     if (version !== undefined) headers['if-match'] = `"v${version}"`
     if (body !== undefined) headers['content-type'] = 'application/json'
     const signal = AbortSignal.timeout(ANSWER_MS)
@@ -75,7 +77,9 @@ export function client(url: string, bearer: string): Client {
     ask,
     get: (path) => good('GET', path),
     post: (path, sent) => good('POST', path, sent),
-    delete: async (path) => void (await good('DELETE', path)),
+    put: (path, sent) => good('PUT', path, sent),
+    patch: (path, sent) => good('PATCH', path, sent),
+    delete: (path) => good('DELETE', path),
     async bytes(path) {
       const response = await fetch(url + path, { headers: { authorization: `Bearer ${bearer}` } }).catch(
         (cause: unknown) => {
@@ -96,7 +100,9 @@ function faultOf(problem: Body): Fault {
   const code = String(problem['code'])
   if (!Object.hasOwn(FAULTS, code)) return new Fault('internal', 'The server gave an answer that is none of ours.')
   const errors = Array.isArray(problem['errors']) ? (problem['errors'] as { path: string; message: string }[]) : []
-  return new Fault(code as FaultCode, String(problem['detail']), { errors })
+  const reasons = Array.isArray(problem['reasons']) ? (problem['reasons'] as string[]) : []
+  const why = reasons.length > 0 ? ` Reasons: ${reasons.join(', ')}.` : ''
+  return new Fault(code as FaultCode, String(problem['detail']) + why, { errors })
 }
 
 export interface Reach {

@@ -1,6 +1,6 @@
 /** The commands, their words and their help. What each does is loaded when it is asked for. */
 import { join } from 'node:path'
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { EXIT, Fault } from '../kernel/fault.ts'
 import type { DecideOptions } from './approvals.ts'
 import type { GetOptions } from './artifacts.ts'
@@ -8,6 +8,7 @@ import type { Reach } from './client.ts'
 import type { ResolveOptions } from './effects.ts'
 import type { CreateOptions } from './keys.ts'
 import type { McpListOptions } from './mcp.ts'
+import { memoryWords } from './memory-words.ts'
 import type { MigrateOptions } from './migrations.ts'
 import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
@@ -18,8 +19,8 @@ import type { DestroyOptions, StorePlace } from './sealing.ts'
 import type { StartOptions } from './start.ts'
 import type { CreateWebhookOptions, ReplayOptions } from './webhooks.ts'
 import { visible } from './visible.ts'
+import { DATA, gathered, leaf, limited, number, place, said, server } from './words.ts'
 
-const DATA = '.plimsoll'
 const PORT = 7117
 const HOST = '127.0.0.1'
 
@@ -80,10 +81,14 @@ function commands(out: Output, exits: Exits): Command {
   approvals(program, out)
   effects(program, out)
   artifacts(program, out)
+  memoryWords(program, out)
   signals(program, out)
   keys(program, out)
   webhooks(program, out)
   retention(program, out)
+  server(leaf(program, 'summaries', 'what became of summaries, by model and prompt')).action(async (given: Reach) =>
+    (await import('./summaries.ts')).showSummaries(given, out),
+  )
   sealing(program, out)
   mcp(program, out, exits)
   leaf(program, 'version', 'the version of this program').action(async () =>
@@ -92,54 +97,7 @@ function commands(out: Output, exits: Exits): Command {
   return program
 }
 
-/** Options are checked by commander; their types are written where they are used. */
-const leaf = (parent: Command, words: string, description: string): Command =>
-  parent
-    .command(words)
-    .description(description)
-    .option('--json', 'one JSON object as the last line of standard output')
-    .option('--no-input', 'never ask, fail instead')
-
-/** Flag, then environment, then default. An empty variable is none. */
-const said = (variable: string): string | undefined => process.env[variable] || undefined
-const folder = (command: Command): Command =>
-  command.option('--data <folder>', 'folder of the embedded store and of the keys', said('PLIMSOLL_HOME') ?? DATA)
-const place = (command: Command): Command =>
-  folder(
-    command.option(
-      '--db <url>',
-      'PostgreSQL; default: DATABASE_URL, else the embedded store',
-      filled,
-      said('DATABASE_URL'),
-    ),
-  )
-const server = (command: Command): Command =>
-  folder(
-    command.option(
-      '--url <url>',
-      'the server; default: PLIMSOLL_URL, else the one that runs on the folder',
-      said('PLIMSOLL_URL'),
-    ),
-  )
-const limited = (command: Command): Command =>
-  command.option('--limit <n>', 'how many at most, up to 100', number(1, 100), 20)
-
-const number =
-  (least: number, most: number) =>
-  (text: string): number => {
-    if (/^\d{1,5}$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
-    throw new InvalidArgumentError(`It is a number from ${least} to ${most}.`)
-  }
 const port = number(0, 65_535)
-
-/** An option that may be given several times. */
-const gathered = (one: string, all: readonly string[]): readonly string[] => [...all, one]
-
-const filled = (text: string): string => {
-  if (text !== '') return text
-  throw new InvalidArgumentError('It is empty.')
-}
-
 const FILE = 'module whose default export is an agent or a list of agents'
 
 function processes(program: Command, out: Output, exits: Exits): void {

@@ -1,6 +1,7 @@
 /** What the app plane answers, for its description; a test holds real answers against these shapes. */
 import { z } from 'zod'
 import { FAULTS, type FaultCode } from '../kernel/fault.ts'
+import { memoryAnswers } from './memory-answers.ts'
 
 const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-z]{26}$`))
 const time = z.iso.datetime()
@@ -186,6 +187,7 @@ const event = z.looseObject({
 })
 
 export const answers = {
+  ...memoryAnswers,
   token: z.strictObject({ token: z.string(), expires_at: time }),
   credential: z.strictObject({ id: id('key'), key: z.string().describe('Shown once') }),
   submitted: z.strictObject({
@@ -293,6 +295,7 @@ export const answers = {
     run_id: id('run').optional(),
     current_version: z.int().optional(),
     outcome: z.string().optional(),
+    reasons: z.array(z.string()).optional(),
     errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
   }),
 }

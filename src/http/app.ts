@@ -7,12 +7,17 @@ import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
 import { endpointRoutes } from './endpoints.ts'
 import { eventRoutes } from './events.ts'
+import { forgettingRoutes } from './forgetting.ts'
+import { memberRoutes } from './members.ts'
+import { memoryRoutes } from './memories.ts'
+import { memoryOperatorRoutes } from './memory-operator.ts'
 import { openapi } from './openapi.ts'
 import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
 import type { Pumping } from './pump.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { retentionRoutes } from './retention.ts'
+import { summaryRoutes } from './summaries.ts'
 import { runRoutes } from './runs.ts'
 import { signalRoutes } from './signals.ts'
 
@@ -75,8 +80,13 @@ export function appPlane(options: AppOptions): Hono<Env> {
   eventRoutes(app, options, options)
   artifactRoutes(app, options, options)
   signalRoutes(app, options)
+  memoryRoutes(app, options)
+  forgettingRoutes(app, options)
+  memberRoutes(app, options)
   operatorRoutes(app, options)
+  memoryOperatorRoutes(app, options)
   endpointRoutes(app, options)
   retentionRoutes(app, options)
+  summaryRoutes(app, options)
   return app
 }

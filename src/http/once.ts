@@ -10,8 +10,8 @@ import { submitted } from './views.ts'
 export interface OnceOptions {
   /** The body as it was sent. */
   readonly sent: Json
-  /** The run that the request makes or moves. */
-  readonly run: string
+  /** The run that the request makes or moves, when it does. */
+  readonly run?: string
   readonly stored?: readonly FaultCode[]
 }
 
@@ -25,7 +25,7 @@ export async function performOnce(
     key: c.req.header('idempotency-key'),
     operation: `${c.req.method} ${c.req.path}`,
     body: options.sent,
-    run: options.run,
+    run: options.run ?? '',
   }
   const done = await runtime.once(c.get('caller'), request, perform, options.stored)
   if (done.replayed) c.header('idempotency-replayed', 'true')

@@ -2,36 +2,9 @@
 import { z } from 'zod'
 import { answers } from './answers.ts'
 import { webhooks } from './hooks.ts'
+import { MEMORY_OPERATIONS } from './memory-operations.ts'
+import { get, type Operation, post } from './operation.ts'
 import { bodies, queries } from './schemas.ts'
-
-interface Operation {
-  readonly method: 'get' | 'post' | 'delete'
-  readonly path: string
-  readonly summary: string
-  readonly query?: z.ZodObject
-  readonly body?: z.ZodType
-  readonly status?: number
-  readonly answer?: keyof typeof answers
-  /** `required`: the request is refused without it. */
-  readonly ifMatch?: 'required' | 'optional'
-  readonly once?: true
-  /** The answer is bytes: the whole, or the range that was asked for. */
-  readonly bytes?: true
-}
-
-const get = (path: string, answer: keyof typeof answers, summary: string, query?: z.ZodObject): Operation => ({
-  method: 'get',
-  path,
-  answer,
-  summary,
-  ...(query && { query }),
-})
-const post = (
-  path: string,
-  answer: keyof typeof answers,
-  summary: string,
-  rest: Omit<Operation, 'method' | 'path' | 'answer' | 'summary'>,
-): Operation => ({ method: 'post', path, answer, summary, ...rest })
 
 /** Every operation of the plane; a test compares it with the routes. */
 export const OPERATIONS: readonly Operation[] = [
@@ -116,6 +89,7 @@ export const OPERATIONS: readonly Operation[] = [
       body: bodies.signal,
     },
   ),
+  ...MEMORY_OPERATIONS,
 ]
 
 const schemaOf = (schema: z.ZodType): object => {

@@ -14,6 +14,7 @@ export interface Problem {
   readonly run_id?: string
   readonly current_version?: number
   readonly outcome?: string
+  readonly reasons?: readonly string[]
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
 }
 
@@ -29,7 +30,7 @@ export function problemOf(
   const row: FaultRow = FAULTS[fault.code]
   const retryable = row.reaction === 'retry'
   const retryMs = fault.retryAfterMs ?? (retryable ? RETRY_MS : null)
-  const { currentVersion, outcome, run, replayed, size } = fault.facts
+  const { currentVersion, outcome, reasons, run, replayed, size } = fault.facts
   const body: Problem = {
     type: `/docs/faults.md#${fault.code}`,
     title: row.cause,
@@ -43,6 +44,7 @@ export function problemOf(
     ...(run !== undefined && { run_id: run }),
     ...(currentVersion !== undefined && { current_version: currentVersion }),
     ...(outcome !== undefined && { outcome }),
+    ...(reasons !== undefined && { reasons }),
     ...(fault.errors.length > 0 && { errors: fault.errors }),
   }
   const headers: Record<string, string> = { 'content-type': 'application/problem+json' }

@@ -2,8 +2,7 @@
 import type { Hono } from 'hono'
 import { bodyOf, type Env, idOf, type Parts, queryOf } from './request.ts'
 import { bodies, queries } from './schemas.ts'
-
-const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
+import { time } from './views.ts'
 
 export function retentionRoutes(app: Hono<Env>, parts: Parts): void {
   const { retention } = parts.runtime

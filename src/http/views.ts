@@ -14,7 +14,7 @@ import type { StreamItem } from '../stream/follow.shell.ts'
 
 const MICROCENTS = 1_000_000
 
-const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
+export const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
 /** Exact: a number with a fraction could not hold it. */
 export function cents(micro: number): string {

@@ -103,6 +103,8 @@ export const FAULTS = {
   params_hash_differs: row('conflict', 'stop', 'user', 422, EXIT.conflict, 'The hash is not that of the arguments to confirm.', 'Show the confirmation again and send its `params_hash`.'),
   stale_plan: row('conflict', 'replan', 'model', 412, EXIT.conflict, 'The resource changed after the plan was made.', 'Plan the call again on the current version.'),
   confirmation_rejected: row('business_rejected', 'replan', 'model', 409, EXIT.conflict, 'The user rejected the action.', 'Do not repeat it; ask what the user wants instead.'),
+  // ── memory ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  memory_refused: row('business_rejected', 'stop', 'user', 422, EXIT.denied, 'What was to be remembered is not remembered.', 'Read `reasons`; docs/memory.md lists them.'),
   // ── idempotency ──────────────────────────────────────────────────────────────────────────────────────────────────
   idempotency_key_missing: row('invalid_request', 'stop', 'user', 400, EXIT.usage, 'This request needs an `Idempotency-Key`.', 'Send a key that is unique for this operation.'),
   idempotency_key_reused: row('conflict', 'stop', 'user', 422, EXIT.conflict, 'The key was used with another body.', 'Use a new key for a new operation.'),
@@ -111,7 +113,7 @@ export const FAULTS = {
   unknown_tool: row('not_found', 'replan', 'model', 404, EXIT.notFound, 'There is no tool of this name.', 'Use one of the offered tools.'),
   tool_failed: row('unclassified', 'replan', 'model', 502, EXIT.failure, 'The tool failed.', 'Try another way or tell the user.'),
   tool_timeout: row('transient', 'replan', 'model', 504, EXIT.timeout, 'The tool did not answer in time.', 'Try later or another way.'),
-  rate_limited: row('rate_limited', 'retry', 'model', 429, EXIT.unavailable, 'The tool was called as often as its contract allows.', 'Try again later, or choose another way.'),
+  rate_limited: row('rate_limited', 'retry', 'model', 429, EXIT.unavailable, 'It was asked for as often as is allowed for now.', 'Try again later, or choose another way.'),
   result_not_serialisable: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool cannot be stored as JSON.', 'Return plain JSON values from the tool.'),
   result_invalid: row('corrupt_output', 'replan', 'model', 502, EXIT.failure, 'The result of the tool does not match its contract.', 'Try another way or tell the user.'),
   result_too_large: row('validation', 'replan', 'model', 502, EXIT.failure, 'The result of the tool is larger than its contract lets it store.', 'Ask for less: narrow the question, or a shorter time.'),
@@ -178,6 +180,8 @@ export interface FaultFacts {
   readonly currentVersion?: number
   readonly outcome?: string
   readonly run?: string
+  /** Why something is not remembered: names of the list in docs/memory.md. */
+  readonly reasons?: readonly string[]
   /** Bytes of the content, when a range lies outside of it. */
   readonly size?: number
   /** The stored answer to an earlier request with the same key. */

@@ -6,10 +6,11 @@
  * G7  operators see values with a reason only, and it stands in the audit
  */
 import { Fault } from '../kernel/fault.ts'
-import type { ArtifactId, SessionId } from '../kernel/ids.ts'
+import type { ArtifactId, RunId, SessionId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import { holds } from '../kernel/permission.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
+import type { Taken } from '../tool/rate.store.ts'
 import type { CandidateStore, Consent, Question } from './candidate.store.ts'
 import type { Forgetting } from './derivatives.shell.ts'
 import type { CandidateId, MemoryId, MemoryScope, MemoryView } from './entry.ts'
@@ -58,6 +59,8 @@ export interface Centre extends Stewardship {
   get(actor: Actor, id: MemoryId): Promise<MemoryView>
   why(actor: Actor, id: MemoryId): Promise<Why>
   versions(actor: Actor, id: MemoryId): Promise<readonly MemoryVersion[]>
+  /** What a run of the caller was given or not, and why: best first. */
+  usesOfRun(actor: Actor, run: RunId): Promise<readonly Use[]>
   /** The caller's own words, written by the caller: nobody has to be asked. @throws Fault `invalid_request` without a known key */
   remember(actor: Actor, want: Wanted): Promise<Outcome>
   /** Another value for a memory of the caller. @throws Fault `precondition_failed`, `invalid_request` */
@@ -68,11 +71,11 @@ export interface Centre extends Stewardship {
   /** One message, `run.seq`, of a conversation of the caller. Its place in the conversation stays. */
   forgetMessage(actor: Actor, message: string): Promise<Receipt>
   /** A conversation with all that its runs were told, asked and returned. Runs that are active are canceled. */
-  forgetConversation(actor: Actor, session: SessionId): Promise<Receipt>
+  forgetConversation(actor: Actor, session: SessionId, reason?: string): Promise<Receipt>
   /** What a call has returned and nobody read whole: its row says so at once, and its object goes. */
   forgetArtifact(actor: Actor, artifact: ArtifactId): Promise<Receipt>
-  /** Everything of a subject: by the person, or by an operator whom the person has asked. */
-  forgetSubject(actor: Actor, subject: string): Promise<Receipt>
+  /** Everything of a subject: by the person, or by an operator whom the person has asked, who says so in `reason`. */
+  forgetSubject(actor: Actor, subject: string, reason?: string): Promise<Receipt>
   deletions(actor: Actor, page: PageWanted): Promise<Page<Deletion>>
   deletion(actor: Actor, id: DeletionId): Promise<Receipt>
   questions(actor: Actor, page: PageWanted): Promise<Page<Question>>
@@ -107,8 +110,10 @@ export interface CentreParts extends StewardParts {
   readonly forgetting: Forgetting
   /** Whom a conversation is about. @throws Fault `not_found` for one that the caller may not see */
   readonly subjectOf: (actor: Actor, session: SessionId) => Promise<string>
-  /** Counts one export; false when there were enough. */
-  readonly mayExport: (scope: Scope, subject: string) => Promise<boolean>
+  /** @throws Fault `not_found` for a run that the caller may not see */
+  readonly mustSeeRun: (actor: Actor, run: RunId) => Promise<unknown>
+  /** Counts one export, unless there were enough. */
+  readonly mayExport: (scope: Scope, subject: string) => Promise<Taken>
 }
 
 /** Enough to explain, and not a second log of all runs. */
@@ -201,16 +206,25 @@ export function centreOf(parts: CentreParts): Centre {
     async why(actor, id) {
       const memory = await get(actor, id)
       const scope = own(actor)
-      const [sources, uses] = await Promise.all([memories.sources(scope, id), memories.uses(scope, id, MOST_USES)])
+      const [sources, uses] = await Promise.all([
+        memories.sources(scope, id),
+        memories.uses(scope, { id, subject: actor.subject }, MOST_USES),
+      ])
       return { memory, sources: shown(memory, sources).filter((s) => s.role === 'evidence'), uses }
     },
     async versions(actor, id) {
       const memory = await get(actor, id)
       return memory.status === 'barred' ? [] : memories.versions(own(actor), id)
     },
+    async usesOfRun(actor, run) {
+      const scope = own(actor)
+      await parts.mustSeeRun(actor, run)
+      return memories.usesOfRun(scope, run)
+    },
     async remember(actor, { key, value, session, placeId, ...more }) {
+      const on = occasion(actor, { session: session ?? null, placeId: placeId ?? null })
       if (session !== undefined) await parts.subjectOf(actor, session)
-      return write(occasion(actor, { session: session ?? null, placeId: placeId ?? null }), key, value, more)
+      return write(on, key, value, more)
     },
     async correct(actor, { id, version, value }) {
       const found = await get(actor, id)
@@ -232,8 +246,9 @@ export function centreOf(parts: CentreParts): Centre {
     },
     async export(actor) {
       const scope = own(actor)
-      if (!(await parts.mayExport(scope, actor.subject)))
-        throw new Fault('rate_limited', 'An export was made a short time ago.')
+      const counted = await parts.mayExport(scope, actor.subject)
+      if (!counted.taken)
+        throw new Fault('rate_limited', 'There were enough exports for now.', { retryAfterMs: counted.waitMs })
       await memories.note(scope, { ...by(actor), action: 'memory.export', target: actor.subject })
       const all: ExportedMemory[] = []
       for (let after = ''; all.length < MOST_EXPORTED; ) {
@@ -267,7 +282,7 @@ export function centreOf(parts: CentreParts): Centre {
       } as const
       return startForgetting(forgetting, scope, actor, wanted)
     },
-    async forgetConversation(actor, session) {
+    async forgetConversation(actor, session, reason) {
       const scope = actor.kind === 'operator' ? ops(actor) : own(actor)
       const subject = await parts.subjectOf(actor, session)
       const memories = await forgetting.store.memoriesAbout(scope, { subject, session })
@@ -278,6 +293,7 @@ export function centreOf(parts: CentreParts): Centre {
         target: session,
         memories,
         sessions: [session],
+        reason,
       } as const
       return startForgetting(forgetting, scope, actor, wanted)
     },
@@ -288,14 +304,14 @@ export function centreOf(parts: CentreParts): Centre {
       const wanted = { ...target, subject: found.subject, kind: 'artifact', target: artifact } as const
       return startForgetting(forgetting, scope, actor, wanted)
     },
-    async forgetSubject(actor, subject) {
+    async forgetSubject(actor, subject, reason) {
       const scope = actor.kind === 'operator' ? ops(actor) : own(actor)
       if (actor.kind !== 'operator' && subject !== actor.subject) throw new Fault('not_found')
       const [memories, sessions] = await Promise.all([
         forgetting.store.memoriesAbout(scope, { subject, session: '' }),
         forgetting.store.sessionsOf(scope, subject),
       ])
-      const wanted = { ...target, subject, kind: 'subject', target: subject, memories, sessions } as const
+      const wanted = { ...target, subject, kind: 'subject', target: subject, memories, sessions, reason } as const
       return startForgetting(forgetting, scope, actor, wanted)
     },
     async deletions(actor, page) {

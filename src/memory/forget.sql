@@ -40,6 +40,9 @@ with made as (
   values (:tenant::text, :id::text, :environment::text, :subject::text, :kind::text, :target::text, :memories::text[], :messages::text[],
     :sessions::text[], :actorKind::text, :actor::text)
   returning id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
+  select :tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, 'memory.forget', made.id, 'opened', :reason?::text from made
 )
 insert into plimsoll.deletion_part (tenant_id, deletion_id, derivative, environment)
 select :tenant::text, made.id, d, :environment::text from made, unnest(:derivatives::text[]) d;

@@ -84,19 +84,24 @@ export interface OpenDeletionParams {
   readonly sessions: readonly (string | null)[]
   readonly actorKind: string
   readonly actor: string
+  readonly audit: string
+  readonly reason: string | null
   readonly derivatives: readonly (string | null)[]
 }
 export const openDeletion: Statement<OpenDeletionParams, never> = {
-  name: 'forget_openDeletion_a9977603',
+  name: 'forget_openDeletion_55d0df2d',
   text: `with made as (
   insert into plimsoll.deletion (tenant_id, id, environment, subject_id, kind, target, memories, messages, sessions, actor_kind, actor)
   values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text[], $8::text[],
     $9::text[], $10::text, $11::text)
   returning id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
+  select $1::text, $3::text, $12::text, $10::text, $11::text, 'memory.forget', made.id, 'opened', $13::text from made
 )
 insert into plimsoll.deletion_part (tenant_id, deletion_id, derivative, environment)
-select $1::text, made.id, d, $3::text from made, unnest($12::text[]) d`,
-  params: ['tenant', 'id', 'environment', 'subject', 'kind', 'target', 'memories', 'messages', 'sessions', 'actorKind', 'actor', 'derivatives'],
+select $1::text, made.id, d, $3::text from made, unnest($14::text[]) d`,
+  params: ['tenant', 'id', 'environment', 'subject', 'kind', 'target', 'memories', 'messages', 'sessions', 'actorKind', 'actor', 'audit', 'reason', 'derivatives'],
 }
 
 export interface WidenDeletionParams {

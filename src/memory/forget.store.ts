@@ -141,7 +141,11 @@ export interface ForgetStore {
   memoriesAbout(scope: Walls, of: { readonly subject: string; readonly session: string }): Promise<readonly MemoryId[]>
 }
 
-export type NewDeletion = Pick<Deletion, 'id' | 'subject' | 'kind' | 'target' | 'memories' | 'messages' | 'sessions'>
+export interface NewDeletion
+  extends Pick<Deletion, 'id' | 'subject' | 'kind' | 'target' | 'memories' | 'messages' | 'sessions'> {
+  /** Of an operator, for the audit. */
+  readonly reason?: string | undefined
+}
 export interface MessageOwner {
   readonly user: string
   readonly subject: string
@@ -162,8 +166,9 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
     return run === undefined || position === undefined ? null : { run, step: Number(step), position: Number(position) }
   }
   return {
-    async open(scope, deletion, derivatives, { actor, actorKind }) {
-      await db.write(scope, openDeletion, { ...walls(scope), ...deletion, derivatives, actor, actorKind })
+    async open(scope, { reason, ...deletion }, derivatives, by) {
+      const said = reason === undefined ? null : keys.veil(scope.tenant, reason)
+      await db.write(scope, openDeletion, { ...walls(scope), ...deletion, derivatives, ...by, reason: said })
     },
     async widen(scope, id, memories) {
       if (memories.length > 0) await db.write(scope, widenDeletion, { tenant: scope.tenant, id, memories })

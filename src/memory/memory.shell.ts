@@ -25,7 +25,16 @@ import { sourceStore } from './source.store.ts'
 export interface MemoryParts
   extends Pick<
       CentreParts,
-      'ids' | 'scopeOf' | 'mayExport' | 'subjectOf' | 'registry' | 'zoneOf' | 'asking' | 'about' | 'outdated'
+      | 'ids'
+      | 'scopeOf'
+      | 'mayExport'
+      | 'mustSeeRun'
+      | 'subjectOf'
+      | 'registry'
+      | 'zoneOf'
+      | 'asking'
+      | 'about'
+      | 'outdated'
     >,
     Omit<Forgetting, 'store' | 'ids' | 'indexing'> {
   readonly db: Db

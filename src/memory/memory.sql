@@ -182,8 +182,11 @@ left join plimsoll.run m on m.tenant_id = s.tenant_id and m.id = s.run_id
 where s.tenant_id = :tenant::text and s.memory_id = :id::text order by s.version, s.role, s.kind, s.ref;
 
 -- name: usesOf
+-- not those of others, whose groups may share the memory
 select u.run_id as run, u.version, u.rank, u.score, u.reason, (extract(epoch from u.created_at) * 1000)::int8 as "at!"
-from plimsoll.memory_use u where u.tenant_id = :tenant::text and u.memory_id = :id::text order by u.created_at desc, u.run_id limit :limit::int;
+from plimsoll.memory_use u where u.tenant_id = :tenant::text and u.memory_id = :id::text
+  and not exists (select from plimsoll.run r where r.tenant_id = u.tenant_id and r.id = u.run_id and r.subject_id <> :subject::text)
+order by u.created_at desc, u.run_id limit :limit::int;
 
 -- name: usesOfRun
 select u.memory_id as memory, u.version, u.rank, u.score, u.reason from plimsoll.memory_use u

@@ -345,6 +345,7 @@ where s.tenant_id = $1::text and s.memory_id = $2::text order by s.version, s.ro
 export interface UsesOfParams {
   readonly tenant: string
   readonly id: string
+  readonly subject: string
   readonly limit: number
 }
 export interface UsesOfRow {
@@ -355,11 +356,16 @@ export interface UsesOfRow {
   readonly reason: string
   readonly at: number
 }
+/**
+ * not those of others, whose groups may share the memory
+ */
 export const usesOf: Statement<UsesOfParams, UsesOfRow> = {
-  name: 'memory_usesOf_7560949c',
+  name: 'memory_usesOf_f318be77',
   text: `select u.run_id as run, u.version, u.rank, u.score, u.reason, (extract(epoch from u.created_at) * 1000)::int8 as "at"
-from plimsoll.memory_use u where u.tenant_id = $1::text and u.memory_id = $2::text order by u.created_at desc, u.run_id limit $3::int`,
-  params: ['tenant', 'id', 'limit'],
+from plimsoll.memory_use u where u.tenant_id = $1::text and u.memory_id = $2::text
+  and not exists (select from plimsoll.run r where r.tenant_id = u.tenant_id and r.id = u.run_id and r.subject_id <> $3::text)
+order by u.created_at desc, u.run_id limit $4::int`,
+  params: ['tenant', 'id', 'subject', 'limit'],
 }
 
 export interface UsesOfRunParams {

@@ -153,10 +153,10 @@ export interface MemoryStore {
   ): Promise<readonly MemoryId[]>
   versions(scope: Scope, id: MemoryId): Promise<readonly MemoryVersion[]>
   sources(scope: Scope, id: MemoryId): Promise<readonly SourceView[]>
-  /** The runs that were given it, or not, newest first. */
+  /** The runs about the subject that were given it, or not, newest first. */
   uses(
     scope: Scope,
-    id: MemoryId,
+    of: { readonly id: MemoryId; readonly subject: string },
     limit: number,
   ): Promise<readonly (Omit<Use, 'memory'> & { readonly run: string; readonly at: number })[]>
   usesOfRun(scope: Scope, run: string): Promise<readonly Use[]>
@@ -326,7 +326,7 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
         quote: quote === null ? null : open(scope.tenant, quote),
       }))
     },
-    uses: (scope, id, limit) => db.read(scope, usesOf, { tenant: scope.tenant, id, limit }),
+    uses: (scope, of, limit) => db.read(scope, usesOf, { tenant: scope.tenant, ...of, limit }),
     usesOfRun: (scope, run) => db.read(scope, usesOfRun, { tenant: scope.tenant, run }),
     async recordUses(scope, run, uses) {
       if (uses.length > 0) await db.write(scope, recordUses, { ...walls(scope), run, uses: JSON.stringify(uses) })

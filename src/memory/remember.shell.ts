@@ -320,10 +320,11 @@ async function save(parts: Remembering, on: Occasion, saving: Saving): Promise<O
     await parts.written(on.scope, id).catch(() => {})
     return { outcome: 'saved', memory: id, version, change, reasons }
   }
+  const status = asked && (await parts.candidates.get(on.scope, on.actor.subject, asked.id))?.status
+  if (status && status !== 'pending') throw new Fault('already_decided', undefined, { facts: { outcome: status } })
   const why = await parts.memories.whyNot(on.scope, entry, on.actor.user)
   if (why === 'full' && at === null && (await hasRoom(parts, on, entry))) return 'conflict'
   if (why !== 'exists' && !(why === 'full' && at !== null)) return { outcome: 'refused', reasons: [why] }
-  if (asked && !(await isOpen(parts, on, asked.id))) throw new Fault('already_decided')
   return 'conflict'
 }
 
@@ -350,9 +351,6 @@ async function corrected(
   await parts.written(on.scope, at.id).catch(() => {})
   return { outcome: 'saved', memory: at.id, version, change: 'corrected', reasons: [] }
 }
-
-const isOpen = async (parts: Remembering, on: Occasion, id: CandidateId): Promise<boolean> =>
-  (await parts.candidates.get(on.scope, on.actor.subject, id))?.status === 'pending'
 
 function ask(parts: Remembering, on: Occasion, entry: Entry, { reasons }: Judgement): Promise<CandidateId> {
   const many = on.keys.find(entry.key)?.cardinality === 'many'

@@ -27,7 +27,7 @@ import { remember } from '../memory/remember.shell.ts'
 import { actorOfRun, scopeOf } from '../request/actor.ts'
 import type { Recollection } from './acting.ts'
 import type { Agent } from './agent.ts'
-import type { Proposed, Proposing } from './remember-tool.ts'
+import type { Proposed, Proposing } from './remember-tool.shell.ts'
 import type { Run } from './state.ts'
 
 export interface Recollecting {

@@ -153,7 +153,7 @@ describe('the description of the plane', () => {
     })
     const routes = app.routes
       .filter((r) => r.path.startsWith('/v1/') && r.method !== 'ALL')
-      .map((r) => `${r.method} ${r.path.replace(/:(\w+)/, '{$1}')}`)
+      .map((r) => `${r.method} ${r.path.replaceAll(/:(\w+)/g, '{$1}')}`)
     expect([...routes].sort()).toEqual(OPERATIONS.map((o) => `${o.method.toUpperCase()} ${o.path}`).sort())
     const described = await (await fetch(`${plane.url}/openapi.json`)).json()
     expect(described).toMatchObject({ openapi: '3.1.0', paths: { '/v1/runs': { get: {}, post: {} } } })

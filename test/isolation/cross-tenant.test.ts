@@ -28,6 +28,7 @@ const CROSSING = [
   'memory/forget.sql dueDeletions',
   'memory/keeping.sql walls',
   'request/credential.sql credentialByHash',
+  'run/errand.sql dueErrands',
 ]
 
 /** Of the roles that cross tenants. */
@@ -37,6 +38,7 @@ const CROSSING_FUNCTIONS = [
   'deletion_due',
   'destroy_tenant',
   'driven',
+  'errand_due',
   'forget_calls',
   'forget_messages',
   'forget_session',

@@ -32,6 +32,8 @@ export interface Person {
   readonly bearer: string
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   post(path: string, sent?: Sent): Promise<Answer>
+  /** Any other method, with a fresh key like a POST. */
+  send(method: 'PATCH' | 'PUT' | 'DELETE' | 'POST', path: string, sent?: Sent): Promise<Answer>
 }
 
 export function person(base: string | (() => string), bearer: string): Person {
@@ -50,16 +52,18 @@ export function person(base: string | (() => string), bearer: string): Person {
     const text = await response.text()
     return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) }
   }
+  const send: Person['send'] = (method, path, { body, version, key, headers = {} } = {}) => {
+    const idempotency = key === null ? {} : { 'idempotency-key': key ?? randomBytes(8).toString('hex') }
+    const match = version === undefined ? {} : { 'if-match': `"v${version}"` }
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
+    return call(method, path, { ...type, ...idempotency, ...match, ...headers }, text)
+  }
   return {
     bearer,
     get: (path, headers = {}) => call('GET', path, headers),
-    post(path, { body, version, key, headers = {} } = {}) {
-      const idempotency = key === null ? {} : { 'idempotency-key': key ?? randomBytes(8).toString('hex') }
-      const match = version === undefined ? {} : { 'if-match': `"v${version}"` }
-      const type = body === undefined ? {} : { 'content-type': 'application/json' }
-      const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
-      return call('POST', path, { ...type, ...idempotency, ...match, ...headers }, text)
-    },
+    post: (path, sent) => send('POST', path, sent),
+    send,
   }
 }
 

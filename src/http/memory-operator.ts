@@ -1,0 +1,47 @@
+/** `/ops/v1/memories` and `/ops/v1/deletions`: everything but values, and a value only with a reason. */
+import type { Hono } from 'hono'
+import type { SessionId } from '../kernel/ids.ts'
+import { listDeletions, oneDeletion } from './forgetting.ts'
+import { memoryBodies as bodies, memoryQueries } from './memory-schemas.ts'
+import * as views from './memory-views.ts'
+import { bodyOf, type Env, idOf, pageOf, type Parts, queryOf } from './request.ts'
+import { bodies as common, queries } from './schemas.ts'
+
+export function memoryOperatorRoutes(app: Hono<Env>, parts: Parts): void {
+  const { runtime, door } = parts
+  const { memory } = runtime
+
+  app.get('/ops/v1/memories', async (c) => {
+    const query = queryOf(c, memoryQueries.facts)
+    const { after, limit, answer } = pageOf(c, door, query)
+    const { items, next } = await memory.facts(c.get('caller').actor, query.subject, { after, limit })
+    return c.json(answer(items.map(views.memoryFacts), next))
+  })
+
+  app.post('/ops/v1/memories/reconcile', async (c) => {
+    queryOf(c, queries.none)
+    await bodyOf(c, common.nothing)
+    return c.json({ items: await memory.reconcile(c.get('caller').actor) })
+  })
+
+  app.post('/ops/v1/memories/:id/reveal', async (c) => {
+    queryOf(c, queries.none)
+    const id = idOf(c, 'mem')
+    const { value: said } = await bodyOf(c, bodies.reveal)
+    return c.json({ id, value: await memory.reveal(c.get('caller').actor, id, said.reason) })
+  })
+
+  app.post('/ops/v1/deletions', async (c) => {
+    queryOf(c, queries.none)
+    const { value: named } = await bodyOf(c, bodies.operatorDeletion)
+    const { actor } = c.get('caller')
+    const receipt =
+      named.subject === undefined
+        ? await memory.forgetConversation(actor, named.conversation_id as SessionId, named.reason)
+        : await memory.forgetSubject(actor, named.subject, named.reason)
+    return c.json(views.receipt(receipt, runtime.backupDays), 202)
+  })
+
+  app.get('/ops/v1/deletions', (c) => listDeletions(c, parts))
+  app.get('/ops/v1/deletions/:id', (c) => oneDeletion(c, parts))
+}
