@@ -5,6 +5,7 @@
  */
 import { canonicalText } from '../kernel/canonical.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { Fault } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor } from '../kernel/scope.ts'
 
@@ -54,8 +55,9 @@ export async function ask(
 
 const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason)
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    const leave = (): void => reject(new Fault('unavailable'))
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
   })
 
 export const isSame = (word: Word, value: Json): boolean =>

@@ -6,20 +6,19 @@
  * G7  operators see values with a reason only, and it stands in the audit
  */
 import { Fault } from '../kernel/fault.ts'
-import type { ArtifactId, Ids, RunId, SessionId } from '../kernel/ids.ts'
+import type { ArtifactId, RunId, SessionId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import { holds } from '../kernel/permission.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import type { Taken } from '../tool/rate.store.ts'
-import { ask, type Asking } from './authority.shell.ts'
 import type { CandidateStore, Consent, Question } from './candidate.store.ts'
 import type { Forgetting } from './derivatives.shell.ts'
 import type { CandidateId, MemoryId, MemoryScope, MemoryView } from './entry.ts'
 import { receiptOf, reconcile, type Receipt, type Residue, startForgetting } from './forget.shell.ts'
 import type { Deletion, DeletionId } from './forget.store.ts'
-import type { MemoryKey, MemoryKeys } from './key.ts'
-import type { Listing, MemoryFacts, MemoryStore, MemoryVersion, SourceView, Use, Viewer } from './memory.store.ts'
-import { accept, type Occasion, type Outcome, quoteOf, remember, type Remembering } from './remember.shell.ts'
+import type { Listing, MemoryFacts, MemoryVersion, SourceView, Use, Viewer } from './memory.store.ts'
+import { keyNamed, stewardshipOf, type StewardParts, type Stewardship } from './steward.shell.ts'
+import { accept, type Occasion, type Outcome, quoteOf, remember } from './remember.shell.ts'
 
 export interface Page<T> {
   readonly items: readonly T[]
@@ -49,29 +48,13 @@ export interface Wanted {
   readonly expiresAt?: string
 }
 
-export interface SharedWanted {
-  readonly key: string
-  readonly value: Json
-  readonly scope: 'group' | 'project' | 'tenant'
-  /** The group or project. */
-  readonly placeId?: string
-  readonly reason: string
-}
-
-/** `ref` is the name of the fact where the key's authority keeps it. */
-export interface FactWanted {
-  readonly subject: string
-  readonly key: string
-  readonly ref: string
-}
-
 export interface ExportedMemory {
   readonly memory: MemoryView
   readonly sources: readonly SourceView[]
 }
 
 /** Every method tells what is not there and what may not be seen in the same words: `not_found`. */
-export interface Centre {
+export interface Centre extends Stewardship {
   list(actor: Actor, listing: Listing): Promise<Page<MemoryView>>
   get(actor: Actor, id: MemoryId): Promise<MemoryView>
   why(actor: Actor, id: MemoryId): Promise<Why>
@@ -115,17 +98,6 @@ export interface Centre {
   facts(actor: Actor, subject: string, page: PageWanted): Promise<Page<MemoryFacts>>
   reveal(actor: Actor, id: MemoryId, reason: string): Promise<Json>
   reconcile(actor: Actor): Promise<readonly Residue[]>
-  /**
-   * What a group, a project or the tenant knows, written by an operator who says why. Nothing personal goes there.
-   * @throws Fault `invalid_request` without a known key
-   */
-  rememberShared(actor: Actor, want: SharedWanted): Promise<Outcome>
-
-  /** For operators, and for services that hold `memory.authority`. */
-  /** What an authority says of a subject now: it is read here, and wins over what stands there. */
-  rememberFact(actor: Actor, want: FactWanted): Promise<Outcome>
-  /** A fact is another now: every memory that repeats it, or was drawn from it, is out of use at once. How many. */
-  authorityChanged(actor: Actor, name: string, ref: string): Promise<number>
 
   /** For those who hold `members.manage`. A place is `group:…` or `project:…`. */
   join(actor: Actor, place: string, user: string): Promise<void>
@@ -133,24 +105,11 @@ export interface Centre {
   members(actor: Actor, place: string): Promise<readonly { readonly user: string; readonly joinedAt: number }[]>
 }
 
-export interface CentreParts {
-  readonly memories: MemoryStore
+export interface CentreParts extends StewardParts {
   readonly candidates: CandidateStore
   readonly forgetting: Forgetting
-  readonly remembering: Remembering
-  /** Every key that an agent of the program has. */
-  readonly registry: MemoryKeys
-  /** IANA name of the zone in which a subject says "today". */
-  readonly zoneOf: (actor: Actor) => string
-  readonly ids: Ids
-  readonly scopeOf: (actor: Actor) => Scope
   /** Whom a conversation is about. @throws Fault `not_found` for one that the caller may not see */
   readonly subjectOf: (actor: Actor, session: SessionId) => Promise<string>
-  readonly asking: Asking
-  /** Whose actor it is when somebody writes about another. */
-  readonly about: (actor: Actor, subject: string) => Actor
-  /** Told of memories that are out of use, for what was made of them besides. */
-  readonly outdated: (scope: Scope, memories: readonly MemoryId[]) => Promise<void>
   /** @throws Fault `not_found` for a run that the caller may not see */
   readonly mustSeeRun: (actor: Actor, run: RunId) => Promise<unknown>
   /** Counts one export, unless there were enough. */
@@ -194,17 +153,6 @@ export function centreOf(parts: CentreParts): Centre {
     if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
     return scopeOf(actor)
   }
-  const authorised = (actor: Actor): Scope => {
-    if (actor.kind !== 'operator' && (actor.kind !== 'service' || !holds(actor.permissions, 'memory.authority')))
-      throw new Fault('permission_denied', 'This needs the permission `memory.authority`.')
-    return scopeOf(actor)
-  }
-  const registered = (name: string): MemoryKey => {
-    const key = parts.registry.find(name)
-    if (!key)
-      throw new Fault('invalid_request', undefined, { errors: [{ path: '/key', message: 'is not registered' }] })
-    return key
-  }
   const managing = (actor: Actor, place: string): Scope => {
     if (actor.kind === 'end_user' || !holds(actor.permissions, 'members.manage'))
       throw new Fault('permission_denied', 'This needs the permission `members.manage`.')
@@ -228,7 +176,7 @@ export function centreOf(parts: CentreParts): Centre {
 
   const occasion = (actor: Actor, more: Partial<Occasion> = {}): Occasion => ({
     actor,
-    scope: actor.kind === 'end_user' ? own(actor) : scopeOf(actor),
+    scope: own(actor),
     keys: parts.registry,
     zone: parts.zoneOf(actor),
     session: null,
@@ -239,7 +187,7 @@ export function centreOf(parts: CentreParts): Centre {
   })
   /** By the person, of their own value: the registry and the detectors judge it like any other. */
   function write(on: Occasion, key: string, value: Json, more: Pick<Wanted, 'scope' | 'expiresAt'>): Promise<Outcome> {
-    const { kind, scopes } = registered(key)
+    const { kind, scopes } = keyNamed(parts.registry, key)
     const evidence = { kind: 'message', message: 'direct', quote: quoteOf(value) } as const
     const scope = more.scope ?? scopes[0] ?? 'user'
     const candidate = { kind, key, value, scope, evidence, lasting: true }
@@ -248,6 +196,7 @@ export function centreOf(parts: CentreParts): Centre {
   }
 
   return {
+    ...stewardshipOf(parts),
     get,
     question,
     async list(actor, listing) {
@@ -407,35 +356,6 @@ export function centreOf(parts: CentreParts): Centre {
       return found.value
     },
     reconcile: (actor) => reconcile(forgetting, ops(actor)),
-    async rememberShared(actor, { key, value, scope, placeId, reason }) {
-      const { kind } = registered(key)
-      const walls = ops(actor)
-      const evidence = { kind: 'operator', ref: actor.user } as const
-      const on = occasion(parts.about(actor, actor.user), { placeId: placeId ?? null })
-      const done = await remember(parts.remembering, on, { kind, key, value, scope, evidence })
-      if (done.outcome === 'saved')
-        await memories.note(walls, { ...by(actor), action: 'memory.share', target: done.memory, reason })
-      return done
-    },
-    async rememberFact(actor, { subject, key, ref }) {
-      authorised(actor)
-      const { kind, scopes, authority: name } = registered(key)
-      if (name === null) return { outcome: 'refused', reasons: ['source_not_allowed'] }
-      const about = parts.about(actor, subject)
-      const word = await ask(parts.asking, about, { name, ref }, new AbortController().signal)
-      if (word.state === 'unavailable') throw new Fault('unavailable', 'The authority of the key did not answer.')
-      if (word.state === 'gone') return { outcome: 'refused', reasons: ['evidence_missing'] }
-      const { value } = word
-      const on = occasion(about, { authority: { name, ref, value } })
-      const scope = scopes[0] ?? 'user'
-      return remember(parts.remembering, on, { kind, key, value, scope, evidence: { kind: 'authority', ref } })
-    },
-    async authorityChanged(actor, name, ref) {
-      const scope = authorised(actor)
-      const changed = await memories.authorityChanged(scope, { name, ref }, by(actor))
-      await parts.outdated(scope, changed)
-      return changed.length
-    },
     join: async (actor, place, user) => candidates.join(managing(actor, place), place, user, by(actor)),
     async leave(actor, place, user) {
       if (!(await candidates.leave(managing(actor, place), place, user, by(actor)))) throw new Fault('not_found')

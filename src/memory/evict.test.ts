@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { MemoryId, MemoryKind } from './entry.ts'
+import type { MemoryKind } from './entry.ts'
 import { type Evictable, evictedBefore, victimOf } from './evict.ts'
 
 const KINDS: readonly MemoryKind[] = ['task', 'experience', 'fact', 'preference']
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 const evictable: fc.Arbitrary<Evictable> = fc.record({
-  id: fc.uuid().map((id) => id as unknown as MemoryId),
+  id: fc.uuid().map((id) => `mem_${id}` as const),
   kind: fc.constantFrom(...KINDS),
   status: fc.constantFrom('active', 'cold', 'barred', 'invalid'),
   expired: fc.boolean(),
@@ -16,7 +16,7 @@ const evictable: fc.Arbitrary<Evictable> = fc.record({
   recordedAt: fc.nat(),
 })
 const plain: Evictable = {
-  id: 'mem_b' as MemoryId,
+  id: 'mem_b',
   kind: 'fact',
   status: 'active',
   expired: false,
