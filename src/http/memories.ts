@@ -207,7 +207,7 @@ async function unlessDone<T>(work: () => Promise<T>, done: () => Promise<T | nul
 function performed(outcome: Outcome, status: number): Performed {
   if (outcome.outcome === 'refused')
     throw new Fault('memory_refused', undefined, { facts: { reasons: outcome.reasons } })
-  return { status: outcome.outcome === 'saved' ? status : 200, body: views.written(outcome) as unknown as Json }
+  return { status: outcome.outcome === 'saved' ? status : 200, body: views.written(outcome) }
 }
 
 function answered(c: Ctx, done: Awaited<ReturnType<typeof performOnce>>): Response {
