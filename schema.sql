@@ -443,6 +443,42 @@ grant update (failing_since, failures, previous_secret, previous_until, reason, 
 grant update (reason, state) on table plimsoll.endpoint to plimsoll_shred;
 grant update (seen_at) on table plimsoll.endpoint to plimsoll_relay;
 
+create table plimsoll.errand (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  kind text not null,
+  agent text not null,
+  session_id text not null,
+  user_id text not null,
+  subject_id text not null,
+  from_generation bigint not null,
+  to_generation bigint not null,
+  upto text not null,
+  state text not null default 'due'::text,
+  work_session text,
+  run_id text,
+  outcome text,
+  attempts integer not null default 0,
+  due_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  done_at timestamp with time zone,
+  constraint errand_pkey PRIMARY KEY (tenant_id, id),
+  constraint errand_check CHECK (((state = 'done'::text) = (done_at IS NOT NULL))),
+  constraint errand_state_check CHECK ((state = ANY (ARRAY['due'::text, 'running'::text, 'clearing'::text, 'done'::text])))
+) with (fillfactor=70);
+alter table plimsoll.errand enable row level security;
+alter table plimsoll.errand force row level security;
+alter table plimsoll.errand owner to plimsoll_owner;
+CREATE INDEX errand_due ON plimsoll.errand USING btree (due_at) WHERE (done_at IS NULL);
+CREATE INDEX errand_run ON plimsoll.errand USING btree (tenant_id, run_id) WHERE (done_at IS NULL);
+CREATE UNIQUE INDEX errand_open ON plimsoll.errand USING btree (tenant_id, session_id, kind, upto) WHERE (done_at IS NULL);
+create policy due on plimsoll.errand for select to plimsoll_retain using ((done_at IS NULL));
+create policy tenant on plimsoll.errand for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.errand to plimsoll_app;
+grant select (done_at, due_at, environment, id, tenant_id) on table plimsoll.errand to plimsoll_retain;
+grant update (attempts, done_at, due_at, outcome, run_id, state, work_session) on table plimsoll.errand to plimsoll_app;
+
 create table plimsoll.event (
   tenant_id text not null,
   run_id text not null,
@@ -619,8 +655,10 @@ CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environme
 CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
 create policy shred on plimsoll.memory for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.memory for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+create policy walls on plimsoll.memory for select to plimsoll_retain using ((deleted_at IS NULL));
 grant insert, select on table plimsoll.memory to plimsoll_app;
 grant select (deleted_at, environment, id, tenant_id, version) on table plimsoll.memory to plimsoll_shred;
+grant select (deleted_at, environment, tenant_id) on table plimsoll.memory to plimsoll_retain;
 grant update (authority, authority_ref, confidence, confidentiality, confirmed_by, consent_basis, deleted_at, detectors, expires_at, importance, integrity, last_used_at, permission_scope, purpose, recorded_at, sensitivity, slot, status, use_count, user_id, valid_from, value, value_hash, version) on table plimsoll.memory to plimsoll_app;
 grant update (deleted_at, status, value, value_hash, version) on table plimsoll.memory to plimsoll_shred;
 
@@ -1017,6 +1055,38 @@ grant insert, select on table plimsoll.sink to plimsoll_relay;
 grant select (seen_at, starts_at) on table plimsoll.sink to plimsoll_retain;
 grant update (seen_at) on table plimsoll.sink to plimsoll_relay;
 
+create table plimsoll.summary (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  session_id text not null,
+  user_id text not null,
+  subject_id text not null,
+  agent text not null,
+  from_generation bigint not null,
+  to_generation bigint not null,
+  from_message text not null,
+  to_message text not null,
+  model text not null,
+  prompt integer not null,
+  state text not null,
+  reason text,
+  body bytea not null,
+  created_at timestamp with time zone not null default now(),
+  rechecked_at timestamp with time zone,
+  recheck_reason text,
+  constraint summary_pkey PRIMARY KEY (tenant_id, id),
+  constraint summary_check CHECK (((state = 'verified'::text) = (reason IS NULL))),
+  constraint summary_state_check CHECK ((state = ANY (ARRAY['verified'::text, 'rejected'::text, 'stale'::text])))
+) with (fillfactor=80);
+alter table plimsoll.summary enable row level security;
+alter table plimsoll.summary force row level security;
+alter table plimsoll.summary owner to plimsoll_owner;
+CREATE INDEX summary_session ON plimsoll.summary USING btree (tenant_id, session_id, from_generation);
+create policy tenant on plimsoll.summary for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.summary to plimsoll_app;
+grant update (body, reason, recheck_reason, rechecked_at, state) on table plimsoll.summary to plimsoll_app;
+
 create table plimsoll.tenant (
   id text not null,
   created_at timestamp with time zone not null default now(),
@@ -1401,6 +1471,19 @@ end $function$;
 alter function plimsoll.driven(text) owner to plimsoll_claim;
 grant execute on function plimsoll.driven(text) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.errand_due(p_limit integer)
+ RETURNS TABLE(tenant text, environment text, id text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return query select x.tenant_id, x.environment, x.id from plimsoll.errand x
+  where x.done_at is null and x.due_at <= now() order by x.due_at limit p_limit;
+end $function$;
+alter function plimsoll.errand_due(integer) owner to plimsoll_retain;
+grant execute on function plimsoll.errand_due(integer) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.forget_calls(p_tenant text, p_environment text, p_calls jsonb, p_blank bytea, p_blank_plan bytea)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1567,7 +1650,13 @@ begin
         'leftMs', floor(extract(epoch from c.expires_at - now()) * 1000)::int8,
         'executeMs', floor(extract(epoch from c.execute_by - now()) * 1000)::int8)
         order by c.created_at, c.id)
-      from plimsoll.confirmation c where c.tenant_id = r.tenant_id and c.run_id = r.id and c.step = r.step), '[]'))
+      from plimsoll.confirmation c where c.tenant_id = r.tenant_id and c.run_id = r.id and c.step = r.step), '[]'),
+    -- those that stood when the run was made: its context is decided again and again, and stays the same
+    'summaries', coalesce((
+      select jsonb_agg(jsonb_build_object('id', s.id, 'from', s.from_generation, 'to', s.to_generation, 'through', s.to_message,
+        'body', encode(s.body, 'base64')) order by s.from_generation, s.id)
+      from plimsoll.summary s where s.tenant_id = r.tenant_id and s.session_id = r.session_id and s.state = 'verified'
+        and s.created_at <= r.created_at), '[]'))
   into found
   from plimsoll.run r where r.tenant_id = p_tenant and r.environment = p_environment and r.id = p_run;
   perform set_config('app.tenant', '', true), set_config('app.environment', '', true);
@@ -1575,6 +1664,27 @@ begin
 end $function$;
 alter function plimsoll.load(text,text,text) owner to plimsoll_owner;
 grant execute on function plimsoll.load(text,text,text) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.memory_walls(p_tenant text, p_environment text, p_limit integer)
+ RETURNS TABLE(tenant text, environment text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare last record;
+begin
+  select p_tenant as tenant, p_environment as environment into last;
+  for i in 1 .. p_limit loop
+    select m.tenant_id as tenant, m.environment as environment into last from plimsoll.memory m
+    where m.deleted_at is null and (m.tenant_id, m.environment) > (last.tenant, last.environment) order by m.tenant_id, m.environment limit 1;
+    exit when not found;
+    tenant := last.tenant; environment := last.environment;
+    return next;
+  end loop;
+end $function$;
+alter function plimsoll.memory_walls(text,text,integer) owner to plimsoll_retain;
+grant execute on function plimsoll.memory_walls(text,text,integer) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.open_session(p jsonb, p_keys text[])
  RETURNS TABLE(n integer)

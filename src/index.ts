@@ -3,6 +3,7 @@
  * `plimsoll/sinks`, `plimsoll/mcp` and `plimsoll/testing` have the rest.
  */
 export { z } from 'zod'
+export type { SummarySpec } from './context/summary.ts'
 export type { Db } from './db/port.ts'
 export { inspectStore, type StoreReport } from './db/inspect.ts'
 export { openStore } from './db/open.ts'
@@ -17,6 +18,7 @@ export { aiSdk } from './model/aisdk.shell.ts'
 export { openAICompatible } from './model/openai.shell.ts'
 export type { Model, ModelPart, ModelRequest } from './model/port.ts'
 export { agent, type Agent, type AgentSpec } from './run/agent.ts'
+export type { Added, Hooks, HookView, Narrowing } from './run/hooks.ts'
 export { END_REASONS, type EndReason } from './run/reasons.ts'
 export type { Worker } from './run/worker.shell.ts'
 export { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'

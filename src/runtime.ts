@@ -36,24 +36,29 @@ import { type CredentialStore, credentialStore, type NewKey } from './request/cr
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
+import type { Authorities } from './memory/authority.shell.ts'
 import type { Centre } from './memory/centre.shell.ts'
 import { together } from './memory/key.ts'
+import { scan } from './memory/detect/scan.ts'
 import { memoryOf } from './memory/memory.shell.ts'
 import type { Quota } from './memory/memory.store.ts'
 import type { Embedder } from './memory/recall/embedder.ts'
 import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
+import { backgroundOf } from './run/background.shell.ts'
+import { errandStore } from './run/errand.store.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
-import { proposing, recollect } from './run/recollect.shell.ts'
-import { rememberTool } from './run/remember-tool.ts'
+import { firstGiven, proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
+import { rememberTool } from './run/remember-tool.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
 import { download } from './run/artifacts.shell.ts'
 import type { ToolServices } from './run/services.shell.ts'
 import type { CancelCause } from './run/reasons.ts'
 import { type EffectPlace, type Resolution, resolveEffect } from './run/resolve.shell.ts'
 import { type RunStore, runStore } from './run/run.store.ts'
+import { type SummaryCount, summaryStore } from './context/summary.store.ts'
 import { tokensOf } from './context/tokens.ts'
 import type { Run } from './run/state.ts'
 import { type SubmitRequest, type SubmitResult, submitMessage } from './run/submit.shell.ts'
@@ -113,6 +118,8 @@ export interface RuntimeOptions {
   readonly sinks?: readonly Sink[]
   /** Vectors for recall; without one memories are found by their words. */
   readonly embedder?: Embedder
+  /** Readers of facts that memories repeat, by the name that keys give as `authority`; asked whenever one is used. */
+  readonly authorities?: Authorities
   /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
   readonly zoneOf?: (subject: string) => string
   /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
@@ -189,6 +196,8 @@ export interface Runtime {
   readonly tenants: Tenants
   /** Why the context of a step of a run is as it is; `step` null: the last. See `explainContext`. */
   context(actor: Actor, run: RunId, step: number | null): Promise<ContextView>
+  /** What became of the summaries of a tenant, by model and prompt. @throws Fault `permission_denied` for all but operators */
+  summaries(actor: Actor): Promise<readonly SummaryCount[]>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -202,6 +211,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sealer = ring ?? plainSealer
   const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
+  const wake = () => {
+    for (const worker of workers) worker.wake()
+  }
+  let complain: (error: unknown) => void = warn
   const egress = openEgress({ clock, local: options.developmentOrigins ?? [] })
   const runs = runStore(db, sealer)
   const effects = effectStore(db, sealer)
@@ -230,10 +243,20 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const registered = options.agents.flatMap((a) => a.memory?.keys ?? [])
   const registry = together(registered)
   const zoneOf = options.zoneOf ?? (() => 'UTC')
+  async function endRun(scope: Pick<Actor, 'tenant' | 'environment'>, run: RunId): Promise<void> {
+    await cancelRun(outside, systemOf(scope), run, 'operator', null)
+    for (const worker of workers) worker.cancel(run)
+  }
+  const asking = { authorities: options.authorities ?? {}, clock }
   const memory = memoryOf({
     registry,
     zoneOf: (actor) => zoneOf(actor.subject),
     quota: options.quota ?? QUOTA,
+    embedder: options.embedder ?? null,
+    systemOf,
+    asking,
+    about: (actor, subject) => actorFrom({ ...actor, subject }),
+    outdated: () => Promise.resolve(),
     icu: process.versions.icu ?? '',
     db,
     keys: sealer,
@@ -244,10 +267,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     blank: { arguments: BLANK, plan: BLANK_PLAN },
     tokensOf,
     close: async (scope, session) => void (await sessions.close(scopeOf(systemOf(scope)), session as SessionId, null)),
-    async cancel(scope, run) {
-      await cancelRun(outside, systemOf(scope), run, 'operator', null)
-      for (const worker of workers) worker.cancel(run)
-    },
+    cancel: endRun,
     subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
     mustSeeRun: (actor, run) => reads.run(actor, run),
     mayExport: (scope, subject) => rates.take(scope, `memory.export:${subject}`, EXPORTS),
@@ -256,7 +276,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       await objects.delete(key)
       return true
     },
-    others: {},
+    others: { summaries: (scope, deletion) => background.forget(scope, deletion) },
   })
   const tenants = tenantsOf({
     tenants: tenantStore(db, WHOLE_TENANT),
@@ -268,22 +288,42 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ids,
     backupDays: options.backupDays ?? null,
   })
-  const recollecting = { memory, embedder: options.embedder ?? null, clock, zoneOf, onError: warn }
+  const embedder = options.embedder ?? null
+  const recollecting = { first: firstGiven(), memory, asking, ids, embedder, clock, zoneOf, onError: warn }
   const agents: ReadonlyMap<string, Agent> = new Map(
     options.agents.map((a) => {
       const tool = a.memory && rememberTool(a.memory.keys, proposing(recollecting, a))
       return [a.name, tool ? withTool(a, tool) : a]
     }),
   )
+  /** They do what conversations leave behind, and are nobody's to talk to. */
+  const errandAgents: ReadonlyMap<string, Agent> = new Map(
+    options.agents.flatMap((a) => (a.summary ? [[a.summary.agent.name, a.summary.agent]] : [])),
+  )
+  const allAgents: ReadonlyMap<string, Agent> = new Map([...agents, ...errandAgents])
+  const background = backgroundOf({
+    store: errandStore(db, sealer),
+    summaries: summaryStore(db, sealer),
+    sessions,
+    runs,
+    agents: errandAgents,
+    served: agents,
+    ids,
+    clock,
+    random,
+    fault,
+    scan: (text) => scan(text).map((found) => found.class),
+    blank: { arguments: BLANK, plan: BLANK_PLAN },
+    cancel: endRun,
+    submitted: wake,
+    onError: (error) => complain(error),
+  })
   const talking = { runs, sessions, ids, agents, reads }
-  const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents, services, fault }
+  const outside = { runs, effects, confirmations, sealer, ids, clock, egress, agents: allAgents, services, fault }
   const replaces = options.agents.some((a) => a.onMessage === 'replace')
   const minds = options.agents.some((a) => a.absence !== null)
   const absenceOf = async (actor: Actor, run: RunId): Promise<Absence | null> =>
     agents.get((await reads.run(actor, run)).agent)?.absence ?? null
-  const wake = () => {
-    for (const worker of workers) worker.wake()
-  }
   const sweep = async () => ({
     objects: keeping ? await sweepObjects({ ...keeping, clock }) : 0,
     folders: here ? await sweepFolders(here, (walls, session) => terminated(db, walls, session)) : 0,
@@ -334,7 +374,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     async submit(actor, request) {
       // the first thing that is done with an actor may be to seal what it says
       await ring?.ready(actor.tenant)
-      const done = await submitMessage(outside, actor, request)
+      const done = await submitMessage({ ...outside, agents }, actor, request)
       wake()
       if (replaces) for (const worker of workers) worker.recheck()
       return done
@@ -368,23 +408,26 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return done
     },
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
-    context: (actor, run, step) => explainContext({ runs, reads, agents, sealer }, actor, run, step),
+    context: (actor, run, step) => explainContext({ runs, reads, agents: allAgents, sealer }, actor, run, step),
+    summaries: (actor) => background.report(actor),
     sweep,
     tenants,
     async work(how = {}) {
       if (restoring) await tenants.restore()
       const onError = (error: unknown) => (how.onError ? how.onError(error, null) : warn(error))
+      complain = onError
       const worker = await startWorker({
         ...how,
         db,
         beside(id, everyMs) {
           const all = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
-          all.push(memory.forgetting(onError))
+          all.push(memory.forgetting(onError), memory.keeping(onError))
+          if (errandAgents.size > 0) all.push(background.start())
           if (writer) all.push(startLogging(writer, clock, onError))
           return { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) }
         },
         driving: {
-          agents,
+          agents: allAgents,
           runs,
           effects,
           rates,
@@ -398,10 +441,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           authorize: options.authorize ?? (() => true),
           services,
           recollect: (run, agent, signal) => recollect(recollecting, run, agent, signal),
+          stillRemembered: stillRemembered(recollecting),
           delta: (run, attempt, part) => {
             if (part.kind === 'text') spoken.said(run, attempt, part.delta)
           },
           committed(run) {
+            background.moved(run)
             spoken.committed(run)
             listeners.notify(run.key.run)
             try {

@@ -86,6 +86,9 @@ function commands(out: Output, exits: Exits): Command {
   keys(program, out)
   webhooks(program, out)
   retention(program, out)
+  server(leaf(program, 'summaries', 'what became of summaries, by model and prompt')).action(async (given: Reach) =>
+    (await import('./summaries.ts')).showSummaries(given, out),
+  )
   sealing(program, out)
   mcp(program, out, exits)
   leaf(program, 'version', 'the version of this program').action(async () =>

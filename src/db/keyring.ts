@@ -127,7 +127,7 @@ export function openKeyring({ db, keys, clock, random, refusePlain }: KeyringPar
       newestAgeMs: newest.ageMs,
       root,
       veil: known?.veil ?? { mac: derived(root, tenant, 'veil.mac'), cipher: derived(root, tenant, 'veil.cipher') },
-      hashes: known?.hashes ?? new Map(),
+      hashes: known?.hashes ?? new Map<string, Buffer>(),
       checkedAt,
       sealed: isSame ? known.sealed : 0,
     })

@@ -17,6 +17,7 @@ import { problemOf } from './problem.ts'
 import type { Pumping } from './pump.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { retentionRoutes } from './retention.ts'
+import { summaryRoutes } from './summaries.ts'
 import { runRoutes } from './runs.ts'
 import { signalRoutes } from './signals.ts'
 
@@ -86,5 +87,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   memoryOperatorRoutes(app, options)
   endpointRoutes(app, options)
   retentionRoutes(app, options)
+  summaryRoutes(app, options)
   return app
 }

@@ -45,6 +45,9 @@ export const WORKER_POINTS = [
 /** Of the relay: an event goes out, and is marked as sent. */
 export const RELAY_POINTS = ['outbox.beforePublish', 'outbox.afterPublish'] as const
 
+/** Of an errand: the model has answered, and nothing of it is kept yet. */
+export const ERRAND_POINTS = ['errand.answered'] as const
+
 /** Of a process that serves callers, around the one commit of a request. */
 export const CALLER_POINTS = [
   'submit.before',
@@ -57,7 +60,7 @@ export const CALLER_POINTS = [
   'resolve.after',
 ] as const
 
-export const FAULT_POINTS = [...WORKER_POINTS, ...RELAY_POINTS, ...CALLER_POINTS] as const
+export const FAULT_POINTS = [...WORKER_POINTS, ...RELAY_POINTS, ...ERRAND_POINTS, ...CALLER_POINTS] as const
 export type FaultPoint = (typeof FAULT_POINTS)[number]
 
 /** Awaited by the loop at each place. */

@@ -16,6 +16,7 @@ export const ID_PREFIXES = [
   'mem',
   'mcd',
   'del',
+  'ern',
 ] as const
 export type IdPrefix = (typeof ID_PREFIXES)[number]
 export type Id<P extends IdPrefix> = `${P}_${string}`

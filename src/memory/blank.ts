@@ -9,7 +9,8 @@ const NOTHING = JSON.stringify({ deleted: true })
 
 const objectOf = (body: Json): JsonObject =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as JsonObject) : {}
-const callsOf = (body: JsonObject): readonly Json[] => (Array.isArray(body['calls']) ? body['calls'] : [])
+const callsOf = (body: JsonObject): readonly Json[] =>
+  Array.isArray(body['calls']) ? (body['calls'] as readonly Json[]) : []
 
 /** A message of which nothing is left but its place. */
 export function blankMessage(body: Json): Json {

@@ -11,12 +11,13 @@ import type { Json } from '../kernel/json.ts'
 import { holds } from '../kernel/permission.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import type { Taken } from '../tool/rate.store.ts'
+import { ask, type Asking } from './authority.shell.ts'
 import type { CandidateStore, Consent, Question } from './candidate.store.ts'
 import type { Forgetting } from './derivatives.shell.ts'
 import type { CandidateId, MemoryId, MemoryScope, MemoryView } from './entry.ts'
 import { receiptOf, reconcile, type Receipt, type Residue, startForgetting } from './forget.shell.ts'
 import type { Deletion, DeletionId } from './forget.store.ts'
-import type { MemoryKeys } from './key.ts'
+import type { MemoryKey, MemoryKeys } from './key.ts'
 import type { Listing, MemoryFacts, MemoryStore, MemoryVersion, SourceView, Use, Viewer } from './memory.store.ts'
 import { accept, type Occasion, type Outcome, quoteOf, remember, type Remembering } from './remember.shell.ts'
 
@@ -46,6 +47,22 @@ export interface Wanted {
   readonly placeId?: string
   readonly session?: SessionId
   readonly expiresAt?: string
+}
+
+export interface SharedWanted {
+  readonly key: string
+  readonly value: Json
+  readonly scope: 'group' | 'project' | 'tenant'
+  /** The group or project. */
+  readonly placeId?: string
+  readonly reason: string
+}
+
+/** `ref` is the name of the fact where the key's authority keeps it. */
+export interface FactWanted {
+  readonly subject: string
+  readonly key: string
+  readonly ref: string
 }
 
 export interface ExportedMemory {
@@ -98,6 +115,17 @@ export interface Centre {
   facts(actor: Actor, subject: string, page: PageWanted): Promise<Page<MemoryFacts>>
   reveal(actor: Actor, id: MemoryId, reason: string): Promise<Json>
   reconcile(actor: Actor): Promise<readonly Residue[]>
+  /**
+   * What a group, a project or the tenant knows, written by an operator who says why. Nothing personal goes there.
+   * @throws Fault `invalid_request` without a known key
+   */
+  rememberShared(actor: Actor, want: SharedWanted): Promise<Outcome>
+
+  /** For operators, and for services that hold `memory.authority`. */
+  /** What an authority says of a subject now: it is read here, and wins over what stands there. */
+  rememberFact(actor: Actor, want: FactWanted): Promise<Outcome>
+  /** A fact is another now: every memory that repeats it, or was drawn from it, is out of use at once. How many. */
+  authorityChanged(actor: Actor, name: string, ref: string): Promise<number>
 
   /** For those who hold `members.manage`. A place is `group:…` or `project:…`. */
   join(actor: Actor, place: string, user: string): Promise<void>
@@ -118,6 +146,11 @@ export interface CentreParts {
   readonly scopeOf: (actor: Actor) => Scope
   /** Whom a conversation is about. @throws Fault `not_found` for one that the caller may not see */
   readonly subjectOf: (actor: Actor, session: SessionId) => Promise<string>
+  readonly asking: Asking
+  /** Whose actor it is when somebody writes about another. */
+  readonly about: (actor: Actor, subject: string) => Actor
+  /** Told of memories that are out of use, for what was made of them besides. */
+  readonly outdated: (scope: Scope, memories: readonly MemoryId[]) => Promise<void>
   /** @throws Fault `not_found` for a run that the caller may not see */
   readonly mustSeeRun: (actor: Actor, run: RunId) => Promise<unknown>
   /** Counts one export, unless there were enough. */
@@ -128,6 +161,10 @@ export interface CentreParts {
 const MOST_USES = 50
 const MOST_EXPORTED = 10_000
 const PAGE = 200
+
+/** What bars a memory stands in the words that it cites as well. */
+const shown = ({ status }: MemoryView, sources: readonly SourceView[]): readonly SourceView[] =>
+  status === 'barred' ? sources.map((source) => ({ ...source, quote: null })) : sources
 
 const PLACE = /^(group|project):[A-Za-z0-9_.:@-]{1,128}$/
 
@@ -157,6 +194,17 @@ export function centreOf(parts: CentreParts): Centre {
     if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
     return scopeOf(actor)
   }
+  const authorised = (actor: Actor): Scope => {
+    if (actor.kind !== 'operator' && (actor.kind !== 'service' || !holds(actor.permissions, 'memory.authority')))
+      throw new Fault('permission_denied', 'This needs the permission `memory.authority`.')
+    return scopeOf(actor)
+  }
+  const registered = (name: string): MemoryKey => {
+    const key = parts.registry.find(name)
+    if (!key)
+      throw new Fault('invalid_request', undefined, { errors: [{ path: '/key', message: 'is not registered' }] })
+    return key
+  }
   const managing = (actor: Actor, place: string): Scope => {
     if (actor.kind === 'end_user' || !holds(actor.permissions, 'members.manage'))
       throw new Fault('permission_denied', 'This needs the permission `members.manage`.')
@@ -180,7 +228,7 @@ export function centreOf(parts: CentreParts): Centre {
 
   const occasion = (actor: Actor, more: Partial<Occasion> = {}): Occasion => ({
     actor,
-    scope: own(actor),
+    scope: actor.kind === 'end_user' ? own(actor) : scopeOf(actor),
     keys: parts.registry,
     zone: parts.zoneOf(actor),
     session: null,
@@ -191,12 +239,10 @@ export function centreOf(parts: CentreParts): Centre {
   })
   /** By the person, of their own value: the registry and the detectors judge it like any other. */
   function write(on: Occasion, key: string, value: Json, more: Pick<Wanted, 'scope' | 'expiresAt'>): Promise<Outcome> {
-    const registered = parts.registry.find(key)
-    if (!registered)
-      throw new Fault('invalid_request', undefined, { errors: [{ path: '/key', message: 'is not registered' }] })
+    const { kind, scopes } = registered(key)
     const evidence = { kind: 'message', message: 'direct', quote: quoteOf(value) } as const
-    const scope = more.scope ?? registered.scopes[0] ?? 'user'
-    const candidate = { kind: registered.kind, key, value, scope, evidence, lasting: true }
+    const scope = more.scope ?? scopes[0] ?? 'user'
+    const candidate = { kind, key, value, scope, evidence, lasting: true }
     const end = more.expiresAt === undefined ? {} : { expiresAt: more.expiresAt }
     return remember(parts.remembering, on, { ...candidate, ...end }, { at: parts.remembering.clock.now() })
   }
@@ -215,7 +261,7 @@ export function centreOf(parts: CentreParts): Centre {
         memories.sources(scope, id),
         memories.uses(scope, { id, subject: actor.subject }, MOST_USES),
       ])
-      return { memory, sources: sources.filter((s) => s.role === 'evidence'), uses }
+      return { memory, sources: shown(memory, sources).filter((s) => s.role === 'evidence'), uses }
     },
     async versions(actor, id) {
       const memory = await get(actor, id)
@@ -260,7 +306,8 @@ export function centreOf(parts: CentreParts): Centre {
         const rows = await memories.list(scope, viewerOf(actor), { after, limit: PAGE })
         // what a group shares belongs to the group
         const mine = rows.filter((row) => row.subject === actor.subject)
-        for (const memory of mine) all.push({ memory, sources: await memories.sources(scope, memory.id) })
+        for (const memory of mine)
+          all.push({ memory, sources: shown(memory, await memories.sources(scope, memory.id)) })
         after = rows.at(-1)?.id ?? ''
         if (rows.length < PAGE) break
       }
@@ -360,6 +407,35 @@ export function centreOf(parts: CentreParts): Centre {
       return found.value
     },
     reconcile: (actor) => reconcile(forgetting, ops(actor)),
+    async rememberShared(actor, { key, value, scope, placeId, reason }) {
+      const { kind } = registered(key)
+      const walls = ops(actor)
+      const evidence = { kind: 'operator', ref: actor.user } as const
+      const on = occasion(parts.about(actor, actor.user), { placeId: placeId ?? null })
+      const done = await remember(parts.remembering, on, { kind, key, value, scope, evidence })
+      if (done.outcome === 'saved')
+        await memories.note(walls, { ...by(actor), action: 'memory.share', target: done.memory, reason })
+      return done
+    },
+    async rememberFact(actor, { subject, key, ref }) {
+      authorised(actor)
+      const { kind, scopes, authority: name } = registered(key)
+      if (name === null) return { outcome: 'refused', reasons: ['source_not_allowed'] }
+      const about = parts.about(actor, subject)
+      const word = await ask(parts.asking, about, { name, ref }, new AbortController().signal)
+      if (word.state === 'unavailable') throw new Fault('unavailable', 'The authority of the key did not answer.')
+      if (word.state === 'gone') return { outcome: 'refused', reasons: ['evidence_missing'] }
+      const { value } = word
+      const on = occasion(about, { authority: { name, ref, value } })
+      const scope = scopes[0] ?? 'user'
+      return remember(parts.remembering, on, { kind, key, value, scope, evidence: { kind: 'authority', ref } })
+    },
+    async authorityChanged(actor, name, ref) {
+      const scope = authorised(actor)
+      const changed = await memories.authorityChanged(scope, { name, ref }, by(actor))
+      await parts.outdated(scope, changed)
+      return changed.length
+    },
     join: async (actor, place, user) => candidates.join(managing(actor, place), place, user, by(actor)),
     async leave(actor, place, user) {
       if (!(await candidates.leave(managing(actor, place), place, user, by(actor)))) throw new Fault('not_found')

@@ -9,9 +9,11 @@ import type { Scope } from '../kernel/scope.ts'
 import { blankCall, blankMessage } from './blank.ts'
 import type { By } from './candidate.store.ts'
 import type { CallPlace, Deletion, ForgetStore } from './forget.store.ts'
+import { indexMemories, type Indexing } from './indexing.shell.ts'
 
 export interface Forgetting {
   readonly store: ForgetStore
+  readonly indexing: Indexing
   readonly ids: Ids
   /** Keys whose memories go with the message that they come from. */
   readonly withSource: readonly string[]
@@ -81,6 +83,21 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
   },
   versions: ({ store }, scope, deletion) => store.versions(scope, only(deletion)),
   quotes: ({ store }, scope, deletion) => store.quotes(scope, only(deletion)),
+  vectors: ({ indexing }, scope, deletion) => indexing.recall.forgetVectors(scope, only(deletion)),
+  /** Also the words of messages that are gone, in the entries of memories that stay: those are made again without them. */
+  async index({ store, indexing }, scope, deletion) {
+    const { recall } = indexing
+    let removed = 0
+    if (deletion === null) {
+      const surplus = await recall.sweep(scope)
+      removed += surplus.terms + surplus.vectors + surplus.entries
+    }
+    for (const id of deletion?.memories ?? []) removed += await recall.unindex(scope, id)
+    const around = await store.dropNeighbours(scope)
+    for (const id of around) removed += await recall.unindex(scope, id)
+    await indexMemories(indexing, scope, around)
+    return removed
+  },
   uses: ({ store }, scope, deletion) => store.uses(scope, only(deletion)),
   questions: ({ store }, scope, deletion) =>
     deletion === null

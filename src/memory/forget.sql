@@ -189,3 +189,13 @@ returning a.object_key as "key!";
 -- name: artifactOwner
 select a.user_id as "user", a.subject_id as "subject" from plimsoll.artifact a
 where a.tenant_id = :tenant::text and a.environment = :environment::text and a.id = :id::text and a.removed_at is null;
+
+-- name: dropNeighbours
+-- messages that are gone are no neighbours: whose entry was made of their words
+with gone as (
+  delete from plimsoll.memory_source s using plimsoll.tombstone t
+  where t.tenant_id = :tenant::text and t.environment = :environment::text and t.kind = 'message' and s.tenant_id = t.tenant_id
+    and s.environment = t.environment and s.kind = t.kind and s.ref = t.id and s.role = 'neighbour'
+  returning s.memory_id
+)
+select distinct memory_id as "id!" from gone;

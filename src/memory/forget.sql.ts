@@ -576,3 +576,25 @@ export const artifactOwner: Statement<ArtifactOwnerParams, ArtifactOwnerRow> = {
 where a.tenant_id = $1::text and a.environment = $2::text and a.id = $3::text and a.removed_at is null`,
   params: ['tenant', 'environment', 'id'],
 }
+
+export interface DropNeighboursParams {
+  readonly tenant: string
+  readonly environment: string
+}
+export interface DropNeighboursRow {
+  readonly id: string
+}
+/**
+ * messages that are gone are no neighbours: whose entry was made of their words
+ */
+export const dropNeighbours: Statement<DropNeighboursParams, DropNeighboursRow> = {
+  name: 'forget_dropNeighbours_5a5b332a',
+  text: `with gone as (
+  delete from plimsoll.memory_source s using plimsoll.tombstone t
+  where t.tenant_id = $1::text and t.environment = $2::text and t.kind = 'message' and s.tenant_id = t.tenant_id
+    and s.environment = t.environment and s.kind = t.kind and s.ref = t.id and s.role = 'neighbour'
+  returning s.memory_id
+)
+select distinct memory_id as "id" from gone`,
+  params: ['tenant', 'environment'],
+}

@@ -16,6 +16,7 @@ import {
   type DeletionsRow,
   deletionTried,
   drawnFrom,
+  dropNeighbours,
   dueDeletions,
   entomb,
   entombMemory,
@@ -112,6 +113,8 @@ export interface ForgetStore {
   quotes(scope: Walls, only: readonly string[] | null): Promise<number>
   uses(scope: Walls, only: readonly string[] | null): Promise<number>
   questions(scope: Walls, of: { readonly sessions: readonly string[]; readonly subject: string }): Promise<number>
+  /** Takes messages that are gone out of the neighbours of memories; the memories that had one. */
+  dropNeighbours(scope: Walls): Promise<readonly string[]>
   /** The calls that wrote forgotten memories. */
   calls(scope: Walls, only: readonly string[] | null): Promise<readonly CallPlace[]>
   forgetCalls(scope: Walls, calls: readonly CallPlace[], blank: { arguments: string; plan: string }): Promise<number>
@@ -176,6 +179,7 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
     tried: async (scope, id) => (await db.write(scope, deletionTried, { tenant: scope.tenant, id }))[0]?.doneAt ?? null,
     list: async (scope, filter) => (await db.read(scope, deletions, { ...walls(scope), id: '', ...filter })).map(view),
     parts: (scope, id) => db.read(scope, partsOf, { tenant: scope.tenant, id }),
+    dropNeighbours: async (scope) => (await db.write(scope, dropNeighbours, walls(scope))).map((row) => row.id),
     held: async (scope, subject) => (await db.read(scope, heldBy, { ...walls(scope), subject }))[0]?.id ?? null,
     due: async (limit) => (await db.call(dueDeletions, { limit })).map((row) => ({ ...row, id: row.id as DeletionId })),
 

@@ -2,9 +2,9 @@
  * The index of a memory, made from its record and the neighbours that it lists, and from nothing else: right after a write,
  * and again by whoever finds an entry missing or old. It decides nothing, so a failure here costs rank and no more (F3).
  */
-import type { Scope } from '../kernel/scope.ts'
 import type { Json } from '../kernel/json.ts'
 import { leaves } from './candidate.ts'
+import type { Walls } from './keeping.store.ts'
 import { indexOf } from './recall/index-text.ts'
 import type { RecallStore } from './recall/recall.store.ts'
 import type { SourceStore, ToIndex } from './source.store.ts'
@@ -33,7 +33,7 @@ const entryOf = ({ key, value, validFrom, before }: ToIndex) =>
 /** How many have an entry of their version now. */
 export async function indexMemories(
   { sources, recall }: Indexing,
-  scope: Scope,
+  scope: Walls,
   ids: readonly string[],
 ): Promise<number> {
   let made = 0
@@ -45,7 +45,7 @@ export async function indexMemories(
 const BATCH = 100
 
 /** Memories whose entry is missing, or of an older version or lexer: at most a batch. */
-export async function indexMissing(parts: Indexing, scope: Scope): Promise<number> {
+export async function indexMissing(parts: Indexing, scope: Walls): Promise<number> {
   const missing = await parts.recall.unindexed(scope, BATCH)
   return missing.length === 0
     ? 0

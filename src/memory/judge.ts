@@ -137,11 +137,13 @@ function isReadable(given: Candidate): boolean {
   )
 }
 
-/** Every class that refuses, and special categories where the key is not registered for one. An operator may set what is protected. */
+/** Whether it may not be stored, whatever a person says: also where a special category has no key that is registered for it. */
+export const isRefused = (finding: Finding, key: Pick<MemoryKey, 'sensitivity'> | undefined): boolean =>
+  finding.verdict === 'reject' || (finding.class === 'special_category' && key?.sensitivity !== 'special')
+
+/** Every class that refuses. An operator may set what is protected. */
 function refusals(found: readonly Finding[], key: MemoryKey, { evidence }: Candidate): Reason[] {
-  const refused = found
-    .filter((f) => f.verdict === 'reject' || (f.class === 'special_category' && key.sensitivity !== 'special'))
-    .map((f) => reasonOf(f.class))
+  const refused = found.filter((f) => isRefused(f, key)).map((f) => reasonOf(f.class))
   return protectedKey(key.name) && evidence.kind !== 'operator' ? [...refused, 'protected_key'] : refused
 }
 

@@ -34,7 +34,7 @@ with entry as (
       where t.tenant_id = :tenant::text and t.kind = s.kind and t.id = s.ref)
     and not exists (select from plimsoll.consent c where c.tenant_id = :tenant::text and c.environment = :environment::text
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
-    and (e.scope not in ('group', 'project') or exists (select from plimsoll.member g where g.tenant_id = :tenant::text
+    and (e.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = :tenant::text
       and g.environment = :environment::text and g.place = e.scope || ':' || e.scope_id and g.user_id = e.writer and g.left_at is null))
     and (e.candidate is null or exists (select from asked))
 ), made as (
@@ -87,7 +87,7 @@ with entry as (
       where t.tenant_id = :tenant::text and t.kind = s.kind and t.id = s.ref)
     and not exists (select from plimsoll.consent c where c.tenant_id = :tenant::text and c.environment = :environment::text
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
-    and (m.scope not in ('group', 'project') or exists (select from plimsoll.member g where g.tenant_id = :tenant::text
+    and (m.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = :tenant::text
       and g.environment = :environment::text and g.place = m.place and g.user_id = e.writer and g.left_at is null))
     and (e.candidate is null or exists (select from asked))
 ), changed as (
@@ -222,6 +222,7 @@ order by m.id desc limit :limit::int;
 with seen as (
   select m.id, m.value, m.status from plimsoll.memory m
   where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id = :id::text and m.deleted_at is null
+    and m.status <> 'barred'
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
   select :tenant::text, :environment::text, :audit::text, 'operator', :actor::text, 'memory.reveal', seen.id, 'revealed', :reason::text from seen
@@ -230,5 +231,25 @@ with seen as (
 select seen.value as "value!" from seen, audited;
 
 -- name: noteAccess
-insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
-values (:tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, :action::text, :target::text, 'done');
+insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
+values (:tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, :action::text, :target::text, 'done', :reason?::text);
+
+-- name: authorityChanged
+-- What repeats a fact of an authority that is another now, and what was drawn from it: not used until it is said again.
+with recursive linked as (
+  select m.id from plimsoll.memory m
+  where m.tenant_id = :tenant::text and m.environment = :environment::text and m.authority = :name::text and m.authority_ref = :ref::text
+    and (:id::text = '' or m.id = :id::text) and m.deleted_at is null
+  union
+  select s.memory_id from linked join plimsoll.memory_source s on s.tenant_id = :tenant::text and s.kind = 'memory' and s.ref = linked.id
+    and s.role = 'evidence'
+), changed as (
+  update plimsoll.memory m set status = 'invalid', version = m.version + 1
+  where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id in (select id from linked) and m.status in ('active', 'cold')
+  returning m.id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+  select :tenant::text, :environment::text, :audit::text, :actorKind::text, :actor::text, 'memory.authority', :name::text,
+    'invalidated' where exists (select from changed)
+)
+select id as "id!" from changed;

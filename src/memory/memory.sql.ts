@@ -55,7 +55,7 @@ export interface InsertMemoryRow {
  * forgotten since it was said, the purpose has no consent, or the writer left the group.
  */
 export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
-  name: 'memory_insertMemory_ce8f201c',
+  name: 'memory_insertMemory_6ddb8356',
   text: `with entry as (
   select e.* from jsonb_to_record($1::jsonb) as e (id text, subject text, writer text, scope text, scope_id text,
     permission_scope text[], layer text, kind text, key text, slot text, value text, value_hash text, integrity text, confidentiality text,
@@ -77,7 +77,7 @@ export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
       where t.tenant_id = $2::text and t.kind = s.kind and t.id = s.ref)
     and not exists (select from plimsoll.consent c where c.tenant_id = $2::text and c.environment = $3::text
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
-    and (e.scope not in ('group', 'project') or exists (select from plimsoll.member g where g.tenant_id = $2::text
+    and (e.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = $2::text
       and g.environment = $3::text and g.place = e.scope || ':' || e.scope_id and g.user_id = e.writer and g.left_at is null))
     and (e.candidate is null or exists (select from asked))
 ), made as (
@@ -126,7 +126,7 @@ export interface ChangeMemoryRow {
  * current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for.
  */
 export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
-  name: 'memory_changeMemory_4a609c82',
+  name: 'memory_changeMemory_1b986f22',
   text: `with entry as (
   select e.* from jsonb_to_record($1::jsonb) as e (id text, version int8, change text, subject text, writer text,
     permission_scope text[], slot text, value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
@@ -144,7 +144,7 @@ export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
       where t.tenant_id = $2::text and t.kind = s.kind and t.id = s.ref)
     and not exists (select from plimsoll.consent c where c.tenant_id = $2::text and c.environment = $4::text
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
-    and (m.scope not in ('group', 'project') or exists (select from plimsoll.member g where g.tenant_id = $2::text
+    and (m.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = $2::text
       and g.environment = $4::text and g.place = m.place and g.user_id = e.writer and g.left_at is null))
     and (e.candidate is null or exists (select from asked))
 ), changed as (
@@ -478,10 +478,11 @@ export interface RevealMemoryRow {
  * One value, with the reason in the audit: neither without the other.
  */
 export const revealMemory: Statement<RevealMemoryParams, RevealMemoryRow> = {
-  name: 'memory_revealMemory_c975f8b0',
+  name: 'memory_revealMemory_f478fb50',
   text: `with seen as (
   select m.id, m.value, m.status from plimsoll.memory m
   where m.tenant_id = $1::text and m.environment = $2::text and m.id = $3::text and m.deleted_at is null
+    and m.status <> 'barred'
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
   select $1::text, $2::text, $4::text, 'operator', $5::text, 'memory.reveal', seen.id, 'revealed', $6::text from seen
@@ -499,10 +500,49 @@ export interface NoteAccessParams {
   readonly actor: string
   readonly action: string
   readonly target: string
+  readonly reason: string | null
 }
 export const noteAccess: Statement<NoteAccessParams, never> = {
-  name: 'memory_noteAccess_e4b6e760',
-  text: `insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
-values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, 'done')`,
-  params: ['tenant', 'environment', 'audit', 'actorKind', 'actor', 'action', 'target'],
+  name: 'memory_noteAccess_1e1248b3',
+  text: `insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
+values ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::text, 'done', $8::text)`,
+  params: ['tenant', 'environment', 'audit', 'actorKind', 'actor', 'action', 'target', 'reason'],
+}
+
+export interface AuthorityChangedParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly name: string
+  readonly ref: string
+  readonly id: string
+  readonly audit: string
+  readonly actorKind: string
+  readonly actor: string
+}
+export interface AuthorityChangedRow {
+  readonly id: string
+}
+/**
+ * What repeats a fact of an authority that is another now, and what was drawn from it: not used until it is said again.
+ */
+export const authorityChanged: Statement<AuthorityChangedParams, AuthorityChangedRow> = {
+  name: 'memory_authorityChanged_0464f385',
+  text: `with recursive linked as (
+  select m.id from plimsoll.memory m
+  where m.tenant_id = $1::text and m.environment = $2::text and m.authority = $3::text and m.authority_ref = $4::text
+    and ($5::text = '' or m.id = $5::text) and m.deleted_at is null
+  union
+  select s.memory_id from linked join plimsoll.memory_source s on s.tenant_id = $1::text and s.kind = 'memory' and s.ref = linked.id
+    and s.role = 'evidence'
+), changed as (
+  update plimsoll.memory m set status = 'invalid', version = m.version + 1
+  where m.tenant_id = $1::text and m.environment = $2::text and m.id in (select id from linked) and m.status in ('active', 'cold')
+  returning m.id
+), audited as (
+  insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
+  select $1::text, $2::text, $6::text, $7::text, $8::text, 'memory.authority', $3::text,
+    'invalidated' where exists (select from changed)
+)
+select id as "id" from changed`,
+  params: ['tenant', 'environment', 'name', 'ref', 'id', 'audit', 'actorKind', 'actor'],
 }

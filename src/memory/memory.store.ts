@@ -17,6 +17,7 @@ import {
   type Source,
 } from './entry.ts'
 import {
+  authorityChanged,
   changeMemory,
   currentOf,
   insertMemory,
@@ -115,8 +116,9 @@ export interface Access {
   readonly audit: Id<'aud'>
   readonly actorKind: ActorKind
   readonly actor: string
-  readonly action: 'memory.export'
+  readonly action: 'memory.export' | 'memory.share'
   readonly target: string
+  readonly reason?: string
 }
 
 export interface MemoryStore {
@@ -143,6 +145,12 @@ export interface MemoryStore {
   reveal(scope: Scope, id: MemoryId, by: Because): Promise<{ readonly value: Json } | null>
   /** An access that stands in the audit. */
   note(scope: Scope, access: Access): Promise<void>
+  /** Puts out of use what repeats a fact of an authority, or one memory of them, and what was drawn from it; which they are. */
+  authorityChanged(
+    scope: Scope,
+    fact: { readonly name: string; readonly ref: string; readonly id?: MemoryId },
+    by: { readonly audit: Id<'aud'>; readonly actorKind: ActorKind; readonly actor: string },
+  ): Promise<readonly MemoryId[]>
   versions(scope: Scope, id: MemoryId): Promise<readonly MemoryVersion[]>
   sources(scope: Scope, id: MemoryId): Promise<readonly SourceView[]>
   /** The runs about the subject that were given it, or not, newest first. */
@@ -294,7 +302,12 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
       return row ? { value: JSON.parse(open(scope.tenant, row.value)) as Json } : null
     },
     async note(scope, access) {
-      await db.write(scope, noteAccess, { ...walls(scope), ...access })
+      const reason = access.reason === undefined ? null : keys.veil(scope.tenant, access.reason)
+      await db.write(scope, noteAccess, { ...walls(scope), ...access, reason })
+    },
+    async authorityChanged(scope, fact, by) {
+      const rows = await db.write(scope, authorityChanged, { ...walls(scope), id: '', ...fact, ...by })
+      return rows.map((row) => row.id as MemoryId)
     },
     async versions(scope, id) {
       const rows = await db.read(scope, versionsOf, { tenant: scope.tenant, id })

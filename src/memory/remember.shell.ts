@@ -31,6 +31,8 @@ export interface Remembering {
   readonly inspect: (candidate: Candidate) => Promise<Inspection>
   /** Told of every memory that was written, for its index. What it throws is nobody's failure. */
   readonly written: (scope: Scope, id: MemoryId) => Promise<void>
+  /** Forgets something of the same subject that is worth less; false when nothing may go. */
+  readonly makeRoom: (scope: Scope, entry: Entry) => Promise<boolean>
   readonly clock: Clock
   readonly ids: Ids
   readonly quota: Quota
@@ -48,6 +50,8 @@ export interface Occasion {
   readonly call: string | null
   /** The group or project of a candidate in such a scope. */
   readonly placeId: string | null
+  /** What an authority has said just now, when it is what is remembered. */
+  readonly authority?: { readonly name: string; readonly ref: string; readonly value: Json }
   /** The memory whose value this replaces, as its owner has seen it. */
   readonly corrects?: { readonly id: MemoryId; readonly version: number }
 }
@@ -93,7 +97,8 @@ export async function remember(
     if (decision === 'reject' || !entry) return { outcome: 'refused', reasons }
     if (decision === 'session') return { outcome: 'session', reasons }
     const made = await entryOf(parts, on, { judged: entry, known, direct })
-    if (decision === 'ask' && direct === null)
+    // an operator who writes is the person who would be asked
+    if (decision === 'ask' && direct === null && candidate.evidence.kind !== 'operator')
       return { outcome: 'asked', candidate: await ask(parts, on, made, judged), reasons }
     const done = await save(parts, on, { entry: made, change: entry.change, at: known.current, asked: null, reasons })
     if (done !== 'conflict') return done
@@ -190,6 +195,7 @@ async function factsOf(
       ? { call: { ref: evidence.ref, contracted: true, result: settled.result } }
       : {}),
     ...(on.actor.kind === 'operator' && { operator: on.actor.user }),
+    ...(on.authority && { authority: on.authority }),
     ...(evidence.kind === 'memory' && { memories: await lineage(parts, on, evidence.ids) }),
     current: current ? [currentFact(current)] : [],
     beside,
@@ -237,6 +243,7 @@ async function entryOf(
 ): Promise<Entry> {
   const isShared = SHARED.has(judged.scope)
   const value = JSON.parse(judged.value) as Json
+  const byPerson = direct !== null || judged.source === 'operator'
   return {
     place: placeOf(on, judged.scope),
     subject: judged.subject,
@@ -252,9 +259,10 @@ async function entryOf(
     importance: judged.importance,
     sensitivity: judged.sensitivity,
     purpose: judged.purpose,
-    consentBasis: direct ? 'confirmed' : 'said',
-    confirmedBy: direct ? on.actor.user : null,
-    authority: null,
+    consentBasis: direct ? 'confirmed' : judged.source === 'message' ? 'said' : judged.source,
+    confirmedBy: byPerson ? on.actor.user : null,
+    authority:
+      judged.source === 'authority' && on.authority ? { name: on.authority.name, ref: on.authority.ref } : null,
     detectors: judged.detectors,
     validFrom: judged.validFrom,
     expiresAt: judged.expiresAt,
@@ -315,9 +323,14 @@ async function save(parts: Remembering, on: Occasion, saving: Saving): Promise<O
   const status = asked && (await parts.candidates.get(on.scope, on.actor.subject, asked.id))?.status
   if (status && status !== 'pending') throw new Fault('already_decided', undefined, { facts: { outcome: status } })
   const why = await parts.memories.whyNot(on.scope, entry, on.actor.user)
+  if (why === 'full' && at === null && (await hasRoom(parts, on, entry))) return 'conflict'
   if (why !== 'exists' && !(why === 'full' && at !== null)) return { outcome: 'refused', reasons: [why] }
   return 'conflict'
 }
+
+/** What may not be forgotten now, such as under a hold, makes no room. */
+const hasRoom = (parts: Remembering, on: Occasion, entry: Entry): Promise<boolean> =>
+  entry.subject === '' ? Promise.resolve(false) : parts.makeRoom(on.scope, entry).catch(() => false)
 
 /** In place, whatever stands beside it: a value of several may become another, unless that one is there already. */
 async function corrected(

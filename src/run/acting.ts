@@ -46,6 +46,8 @@ export interface Acting {
   readonly services?: ToolServices
   /** What is remembered for the question of a run; absent: nobody remembers anything. */
   readonly recollect?: (run: Run, agent: Agent, signal: AbortSignal) => Promise<Recollection>
+  /** What of it is still remembered, right before it is sent. */
+  readonly stillRemembered?: (run: Run, memory: readonly Remembered[]) => Promise<readonly Remembered[]>
   /** Until when the worker may believe in its lease, on the monotonic clock; it is earlier than the database's end. */
   readonly leaseUntil: () => number
   /** Told right before a request to the model can leave: from here on its money may be spent. */

@@ -1,8 +1,10 @@
 /** The consistency rules of an agent's release, one per entry: when it is broken, and the line that mends it. */
 import type { ContextSpec } from '../context/limits.ts'
+import type { SummarySpec } from '../context/summary.ts'
 import { isPrice } from '../model/price.ts'
 import { type Problem, problem } from '../tool/problem.ts'
 import type { AgentSpec, BudgetSpec } from './agent-spec.ts'
+import { HOOKS } from './hooks.ts'
 
 type Rule = readonly [broken: boolean, code: string, path: string, cause: string, fix: string]
 
@@ -29,6 +31,8 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   attempts: true,
   modelSeconds: true,
   context: true,
+  summary: true,
+  hooks: true,
   countTokens: true,
   memory: true,
   onMemoryFailure: true,
@@ -39,6 +43,13 @@ const CONTEXT_LINES: Readonly<Record<keyof ContextSpec, true>> = {
   summary: true,
   evidence: true,
   recent: true,
+}
+const SUMMARY_LINES: Readonly<Record<keyof SummarySpec, true>> = {
+  model: true,
+  costCents: true,
+  above: true,
+  keep: true,
+  recheck: true,
 }
 const BUDGET_LINES: Readonly<Record<keyof BudgetSpec, true>> = {
   steps: true,
@@ -73,8 +84,16 @@ export function agentProblems(name: string, spec: AgentSpec): readonly Problem[]
     ...unknownLines(spec, LINES, ''),
     ...unknownLines(spec.budget, BUDGET_LINES, '/budget'),
     ...unknownLines(spec.context, CONTEXT_LINES, '/context'),
+    ...unknownLines(spec.summary, SUMMARY_LINES, '/summary'),
+    ...unknownLines(spec.hooks, HOOKS, '/hooks'),
   ]
-  const rules = [...agentRules(name, spec), ...modelRules(spec), ...budgetRules(spec.budget), ...contextRules(spec)]
+  const rules = [
+    ...agentRules(name, spec),
+    ...modelRules(spec),
+    ...budgetRules(spec.budget),
+    ...contextRules(spec),
+    ...summaryRules(spec),
+  ]
   return [...unknown, ...rules.filter(([isBroken]) => isBroken).map(([, ...rest]) => problem(...rest))]
 }
 
@@ -108,6 +127,7 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [s.countTokens !== undefined && typeof s.countTokens !== 'function', 'count_tokens_illegal', '/countTokens', 'A counter of tokens is a function from a text to a whole number.', '`countTokens: (text) => encode(text).length`.'],
   [s.memory !== undefined && !isRegistry(s.memory), 'memory_illegal', '/memory', 'What may be remembered is a registry of keys.', "`memory: memory({ answer_language: { kind: 'preference', value: z.enum(['en', 'zh-CN']) } })`."],
   [!oneOf(s.onMemoryFailure, 'answer', 'end'), 'on_memory_failure_illegal', '/onMemoryFailure', 'What a failing memory does is one of two.', "`onMemoryFailure: 'answer'` or `'end'`."],
+  [Object.values(s.hooks ?? {}).some((hook) => typeof hook !== 'function'), 'hooks_illegal', '/hooks', 'A hook is a function that returns at once.', '`hooks: { beforeModel: (view) => ({ tools: view.tools }) }`.'],
   [s.attempts !== undefined && !isWhole(s.attempts, 1), 'attempts_illegal', '/attempts', 'A run is tried at least once.', '`attempts: 5`.'],
 ]
 
@@ -148,5 +168,21 @@ function contextRules({ context, model }: AgentSpec): Rule[] {
     [tokens !== undefined && !(isWhole(tokens, 1) && tokens <= (model?.contextTokens ?? 0)), 'context_tokens_illegal', '/context/tokens', 'The tokens of a context are a whole number from 1 to the window of the model.', '`tokens: 16_000`.'],
     ...Object.entries(shares).map(([name, share]): Rule => [share !== undefined && !isWhole(share, 0), 'context_share_illegal', `/context/${name}`, 'A share of a context is a whole number of tokens from 0.', `\`${name}: 2_000\`.`]),
     [together > most, 'context_shares_too_large', '/context', 'The shares are together larger than the context.', 'make them smaller, or `tokens` larger.'],
+  ]
+}
+
+// biome-ignore format: a table is read by its rows
+function summaryRules({ summary, context, model }: AgentSpec): Rule[] {
+  if (summary === undefined) return []
+  if (typeof summary !== 'object' || summary === null || !summary.model?.id || typeof summary.model.stream !== 'function')
+    return [[true, 'summary_illegal', '/summary', 'Summaries need a model.', "`summary: { model: openai({ model: 'gpt-4.1-mini' }) }`."]]
+  const { costCents, above, keep, recheck } = summary
+  const most = context?.tokens ?? model?.contextTokens ?? 0
+  const tokens = (value: unknown): boolean => value === undefined || (isWhole(value, 0) && (value as number) <= most)
+  return [
+    [costCents !== undefined && !isBetween(costCents, 0, MOST_CENTS), 'summary_cost_illegal', '/summary/costCents', 'The cost of a summary is a number of cents, above 0 and at most a billion.', '`costCents: 10`.'],
+    [!tokens(above), 'summary_above_illegal', '/summary/above', 'The mark is a whole number of tokens, at most those of the context.', '`above: 8_000`.'],
+    [!tokens(keep) || (keep !== undefined && above !== undefined && keep > above), 'summary_keep_illegal', '/summary/keep', 'What stays is a whole number of tokens, at most those of the mark.', '`keep: 4_000`.'],
+    [recheck !== undefined && recheck !== 0 && !isBetween(recheck, 0, 1), 'summary_recheck_illegal', '/summary/recheck', 'The share that is checked again is a number from 0 to 1.', '`recheck: 0.05`.'],
   ]
 }

@@ -1,9 +1,11 @@
 import type { ContextSpec } from '../context/limits.ts'
+import type { SummarySpec } from '../context/summary.ts'
 import type { TokenCounter } from '../context/tokens.ts'
 import type { MemoryKeys } from '../memory/key.ts'
 import type { Model } from '../model/port.ts'
 import type { Contract } from '../tool/contract.ts'
 import type { CompiledSchema } from '../tool/schema/schema.ts'
+import type { Hooks } from './hooks.ts'
 
 /** Limits of one run, as a product writes them. Each is a wall: there is no last step beyond it (B1). */
 export interface BudgetSpec {
@@ -51,6 +53,10 @@ export interface AgentSpec {
   readonly modelSeconds?: number
   /** How many tokens the parts of a request may take; see docs/agents.md. */
   readonly context?: ContextSpec
+  /** Long conversations are summarised in the background; default: they are cut. See docs/design/context.md. */
+  readonly summary?: SummarySpec
+  /** Code that looks at a run and may narrow what the model gets; one that fails ends the run (C9). */
+  readonly hooks?: Hooks
   /** The exact counter of the model's tokens; default: an estimate that is not below the truth. Pure, and asked often. */
   readonly countTokens?: TokenCounter
   /** How many workers may try a run without progress before it ends; default 5. */

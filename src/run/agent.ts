@@ -6,6 +6,8 @@ import { Fault } from '../kernel/fault.ts'
 import { hashJson } from '../kernel/canonical.ts'
 import type { Json } from '../kernel/json.ts'
 import { type ContextLimits, contextLimits } from '../context/limits.ts'
+import type { SummaryLimits, SummarySpec } from '../context/summary.ts'
+import { INSTRUCTIONS, PROMPT_VERSION, SCHEMA } from '../context/summary-prompt.ts'
 import { tokensOf } from '../context/tokens.ts'
 import type { Model } from '../model/port.ts'
 import { MICROCENTS_PER_CENT, UNKNOWN_PRICE } from '../model/price.ts'
@@ -13,10 +15,12 @@ import type { MemoryKeys } from '../memory/key.ts'
 import type { Contract } from '../tool/contract.ts'
 import { type Registry, registry } from '../tool/registry.ts'
 import { defined, definitionFault } from '../tool/problem.ts'
-import type { CompiledSchema } from '../tool/schema/schema.ts'
+import { compileArguments, type CompiledSchema } from '../tool/schema/schema.ts'
 import { agentProblems } from './agent-rules.ts'
 import type { AgentSpec } from './agent-spec.ts'
 import { leastOutput } from './budget.ts'
+import { errandAgent } from './errand.ts'
+import { HOOK_TOKENS, type Hooks } from './hooks.ts'
 import type { Limits, Rules } from './state.ts'
 
 export type { AgentSpec, BudgetSpec } from './agent-spec.ts'
@@ -50,14 +54,19 @@ export interface Agent {
   readonly memory: { readonly keys: MemoryKeys; readonly endsWithout: boolean } | null
   /** Estimated tokens of rules and tool descriptions: in every request. */
   readonly fixedTokens: number
+  readonly hooks: Hooks | null
+  /** Null: nothing is summarised. */
+  readonly summary: { readonly limits: SummaryLimits; readonly agent: Agent } | null
 }
 
 /** Loads an agent. @throws Fault `invalid_definition` with the code, the cause and the line that mends it. */
 export const agent = (name: string, spec: AgentSpec): Agent =>
   defined(`agent ${JSON.stringify(name)}`, () => load(name, spec))
 
-function load(name: string, spec: AgentSpec): Agent {
-  const problems = agentProblems(name, spec)
+/** `kind`: of the errands that it does for the agent of this name. */
+function load(own: string, spec: AgentSpec, kind?: string): Agent {
+  const name = kind === undefined ? own : errandAgent(own, kind)
+  const problems = agentProblems(own, spec)
   if (problems.length > 0) throw definitionFault(`agent "${name}"`, problems)
   const tools = registry(spec.tools ?? [])
   const instructions = spec.instructions ?? ''
@@ -77,6 +86,7 @@ function load(name: string, spec: AgentSpec): Agent {
   }
   const absence = absenceOf(spec.onDisconnect)
   const onMessage = spec.onMessage ?? 'queue'
+  const summary = spec.summary ? summaryOf(own, spec, spec.summary) : null
   const { seconds } = spec.budget
   const modelSeconds = spec.modelSeconds ?? MODEL_SECONDS
   const described: Json = {
@@ -96,6 +106,9 @@ function load(name: string, spec: AgentSpec): Agent {
     ...(spec.context && { context: { ...spec.context } }),
     ...(spec.countTokens && { countsTokens: true }),
     ...(spec.memory && { memory: spec.memory.hash, onMemoryFailure: spec.onMemoryFailure ?? 'answer' }),
+    // what they do is code, and code has no hash here: that there are some is said
+    ...(spec.hooks && { hooks: Object.keys(spec.hooks).sort() }),
+    ...(summary && { summary: { ...summary.limits, prompt: PROMPT_VERSION, release: summary.agent.release } }),
   }
   return Object.freeze({
     name,
@@ -113,8 +126,34 @@ function load(name: string, spec: AgentSpec): Agent {
     final: spec.final ?? null,
     context: Object.freeze(limitsOf(spec)),
     memory: spec.memory ? Object.freeze({ keys: spec.memory, endsWithout: spec.onMemoryFailure === 'end' }) : null,
-    fixedTokens: fixedTokens(spec, tools),
+    fixedTokens: fixedTokens(spec, tools) + (spec.hooks ? HOOK_TOKENS : 0),
+    hooks: spec.hooks ? Object.freeze({ ...spec.hooks }) : null,
+    summary,
   })
+}
+
+/** A summary is one answer; a model that thinks for longer than this about it is not the one to ask. */
+const SUMMARY_SECONDS = 120
+const SUMMARY_CENTS = 10
+const RECHECK = 0.05
+/** The estimate of tokens has a margin of its own; this is for the short names of the messages. */
+const SUMMARY_ROOM = 0.8
+
+function summaryOf(name: string, spec: AgentSpec, summary: SummarySpec): Agent['summary'] {
+  const { model, costCents = SUMMARY_CENTS, recheck = RECHECK } = summary
+  const compiled = compileArguments(SCHEMA, '/summary')
+  if (!compiled.ok) throw definitionFault(`agent "${name}"`, compiled.problems)
+  const budget = { steps: 1, toolCalls: 0, tokens: 2 * model.contextTokens, costCents, seconds: SUMMARY_SECONDS }
+  const final = compiled.compiled
+  const agent = load(name, { model, instructions: INSTRUCTIONS, budget, final, onMessage: 'reject' }, 'summary')
+  const { most } = limitsOf(spec)
+  const limits = {
+    above: summary.above ?? Math.floor(most / 2),
+    keep: Math.min(summary.keep ?? Math.floor(most / 4), summary.above ?? most),
+    most: Math.max(1, Math.floor((agent.context.most - agent.fixedTokens) * SUMMARY_ROOM)),
+    recheck,
+  }
+  return Object.freeze({ limits: Object.freeze(limits), agent })
 }
 
 const limitsOf = ({ model, context, countTokens }: AgentSpec): ContextLimits =>
@@ -181,6 +220,8 @@ export const unknownAgent = (name: string): Agent =>
     context: contextLimits(undefined, { window: 0, maxOutput: 0, leastOutput: 0 }),
     memory: null,
     fixedTokens: 0,
+    hooks: null,
+    summary: null,
   })
 
 function refuseToAnswer(): never {

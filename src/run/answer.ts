@@ -35,8 +35,11 @@ const unremembered = (event: NewEvent): NewEvent =>
     ? { ...event, body: { ...event.body, memory: 'unavailable' } }
     : event
 
-function absorbed(run: Run, report: Answered): Moved {
+function absorbed(before: Run, report: Answered): Moved {
   const { answer } = report
+  const run: Run = report.untrusted
+    ? { ...before, integrity: 'untrusted', watermarkFrom: before.watermarkFrom ?? `${before.step + 1}/hook` }
+    : before
   const asked = answer.kind === 'calls' ? answer.calls : []
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')
   const { count } = run.context.limits

@@ -1,5 +1,5 @@
 /** One model call: context, attempt, judgement of its form. */
-import { assemble, type Context, messagesOf } from '../context/assemble.ts'
+import { assemble, type Context, messagesOf, type Remembered } from '../context/assemble.ts'
 import { halved } from '../context/limits.ts'
 import { Fault, type FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
@@ -11,11 +11,13 @@ import type { Agent } from './agent.ts'
 import { linked } from './compensate.shell.ts'
 import { coversAnother, droppedUsage } from './dropped.ts'
 import type { Reservation } from './budget.ts'
+import { type Narrowed, isUntrusted, withAdded } from './hooks.ts'
+import { hookAllows, hooksBefore } from './hooks.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { propose } from './propose.ts'
 import type { EndReason } from './reasons.ts'
 import type { Report } from './report.ts'
-import type { Call } from './state.ts'
+import type { Call, Run } from './state.ts'
 
 /** Of one model in one process, for all tenants: what one worker drives at once, several times over. */
 const MODEL_PLACES = 64
@@ -24,17 +26,18 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   const { run, signal } = work
   const recalled = await recollected(parts, work)
   if (recalled?.state === 'unavailable' && parts.agent.memory?.endsWithout) return WITHOUT_MEMORY
-  const context: Context = {
-    ...run.context,
-    memory: recalled && 'memory' in recalled ? recalled.memory : [],
-    withoutMemory: recalled?.state === 'unavailable',
-  }
   await parts.fault('context.built')
   throwIfHandedBack(signal)
+  const memory = await still(parts, work, recalled && 'memory' in recalled ? recalled.memory : [])
+  if (memory === null && parts.agent.memory?.endsWithout) return WITHOUT_MEMORY
+  const withoutMemory = recalled?.state === 'unavailable' || memory === null
+  const context: Context = { ...run.context, memory: memory ?? [], withoutMemory }
+  const hooked = hooksBefore(parts, work)
+  if (hooked === null) return failedHook(run)
   parts.asking()
   const deadlineMs = parts.clock.now() + Math.min(work.leftMs, parts.agent.modelMs)
   const sending: Sending = { sent: false, attempts: 0, deadlineMs }
-  let result = await send(parts, work, { context, reservation, sending })
+  let result = await send(parts, work, { context, hooked, reservation, sending })
   // the provider counts otherwise than we do: once more with half of it, instead of a conversation that is stuck
   const isTooLong = 'fault' in result && result.fault.code === 'model_context_overflow' && !sending.sent
   if (isTooLong) {
@@ -42,17 +45,26 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
     const smaller = { ...context, limits }
     if (!assemble(smaller).overflows) {
       const { dropped } = result
-      result = await send(parts, work, { context: smaller, reservation, sending })
+      result = await send(parts, work, { context: smaller, hooked, reservation, sending })
       result = { ...result, dropped: [...dropped, ...result.dropped] }
     }
   }
   await parts.fault('model.end')
   // the worker stops or lost its lease: nothing is reported, the next worker bills the attempt
   if ('fault' in result) throwIfHandedBack(signal)
+  if ('answer' in result && result.answer.kind === 'final' && !hookAllows(parts, run, result.answer.text))
+    return failedHook(run, result)
   const calls =
-    'answer' in result && result.answer.kind === 'calls' ? propose(run, parts.agent, result.answer.calls) : []
+    'answer' in result && result.answer.kind === 'calls'
+      ? propose(run, withTools(parts.agent, hooked), result.answer.calls)
+      : []
   const report = reportOf(parts, work, { result, sent: sending.sent, calls: await linked(parts, run, calls) })
-  return context.withoutMemory && report.kind === 'model_answered' ? { ...report, withoutMemory: true } : report
+  if (report.kind !== 'model_answered') return report
+  return {
+    ...report,
+    ...(isUntrusted(hooked.added) && { untrusted: true }),
+    ...(context.withoutMemory && { withoutMemory: true }),
+  }
 }
 
 /** Nothing was asked, so nothing was spent. */
@@ -77,6 +89,44 @@ async function recollected(parts: ActParts, { run, signal }: Work): Promise<Reco
   }
 }
 
+/** A tool that a hook took away is unknown for this step, whatever the model asks for. */
+function withTools(agent: Agent, { tools }: Narrowed): Agent {
+  if (!agent.hooks) return agent
+  const find: Agent['tools']['find'] = (name) => {
+    const found = agent.tools.find(name)
+    return found && tools.includes(found.name) ? found : undefined
+  }
+  return { ...agent, tools: { ...agent.tools, find } }
+}
+
+/** C9: fails closed. What was answered is paid for, and nobody gets it. */
+function failedHook(run: Run, result?: Extract<AttemptResult, { readonly answer: ModelAnswer }>): Report {
+  const dropped = result ? droppedUsage(run, result.dropped) : undefined
+  return {
+    kind: 'model_failed',
+    reason: 'hook_failed',
+    usage: result?.answer.usage ?? {},
+    partial: '',
+    sent: result !== undefined,
+    ...(dropped && { dropped }),
+  }
+}
+
+/** What was forgotten since it was recalled is not sent. Null when nobody knows. */
+async function still(
+  { stillRemembered }: ActParts,
+  { run, signal }: Work,
+  memory: readonly Remembered[],
+): Promise<readonly Remembered[] | null> {
+  if (memory.length === 0 || !stillRemembered) return memory
+  try {
+    return await stillRemembered(run, memory)
+  } catch {
+    throwIfHandedBack(signal)
+    return null
+  }
+}
+
 /** A call with all of its attempts: whether anything came, how many there were, until when. */
 interface Sending {
   sent: boolean
@@ -87,13 +137,20 @@ interface Sending {
 async function send(
   parts: ActParts,
   work: Work,
-  { context, reservation, sending }: { context: Context; reservation: Reservation; sending: Sending },
+  given: {
+    readonly context: Context
+    readonly hooked: Narrowed
+    readonly reservation: Reservation
+    readonly sending: Sending
+  },
 ): Promise<AttemptResult> {
   const { agent } = parts
   const { run, signal } = work
+  const { context, hooked, reservation, sending } = given
+  const assembled = withAdded(assemble(context).parts, hooked.added)
   const request: ModelRequest = {
-    messages: messagesOf(agent.instructions, assemble(context)),
-    tools: offered(agent, work),
+    messages: messagesOf(agent.instructions, { parts: assembled }),
+    tools: offered(agent, work, hooked),
     maxOutputTokens: reservation.maxOutputTokens,
   }
   const before = sending.attempts
@@ -144,9 +201,9 @@ function reportOf({ agent }: ActParts, { run, signal, leftMs }: Work, { result, 
 }
 
 /** The smallest set of tools for this actor (I2). */
-const offered = (agent: Agent, work: Work): readonly OfferedTool[] =>
+const offered = (agent: Agent, work: Work, { tools }: Narrowed): readonly OfferedTool[] =>
   agent.tools
-    .offered(work.actor)
+    .offered(work.actor, tools)
     .map((c) => ({ name: c.exposedName, description: c.description, inputSchema: c.inputSchema }))
 
 function isValid(agent: Agent, answer: Extract<ModelAnswer, { kind: 'final' }>): boolean {

@@ -136,7 +136,14 @@ async function conflictsForEver() {
     leaving: () => {},
     sealer: { open: (_: string, b: Uint8Array) => b, unveil: (_: string, text: string) => text },
     runs: {
-      load: async () => ({ run: row(commits), deadline_ms: 60_000, messages: [], effects: [], confirmations: [] }),
+      load: async () => ({
+        run: row(commits),
+        deadline_ms: 60_000,
+        messages: [],
+        effects: [],
+        confirmations: [],
+        summaries: [],
+      }),
       commit: async () => ((commits += 1), { applied: false }),
     },
   } as unknown as Driving

@@ -25,6 +25,7 @@ export const END_REASONS = {
   invalid_final: end('failed', 'The answer does not match the declared schema.'),
   truncated: end('failed', 'The answer was cut for length.'),
   content_filtered: end('failed', 'The provider filtered the answer.'),
+  hook_failed: end('failed', 'A hook of the agent failed, took too long, or refused the answer.'),
   protocol_error: end('failed', 'The stream of the model was damaged.'),
   model_unavailable: end('failed', 'The model could not be reached or refused the request.'),
   memory_unavailable: end('failed', 'Memory could not be read, and the agent does not answer without it.'),

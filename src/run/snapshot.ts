@@ -5,6 +5,7 @@
  */
 import { type Context, promptTokens } from '../context/assemble.ts'
 import type { MessageBody, TranscriptMessage } from '../context/message.ts'
+import { bodyOf, summariesFor } from '../context/summary.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Labels } from '../kernel/labels.ts'
@@ -24,6 +25,8 @@ export interface SnapshotRows {
   readonly messages: readonly MessageRow[]
   readonly effects: readonly EffectRow[]
   readonly confirmations: readonly ConfirmationRow[]
+  /** Verified when the run was made. */
+  readonly summaries: readonly SummaryRow[]
 }
 
 interface RunRow {
@@ -109,6 +112,14 @@ interface ConfirmationRow {
   readonly executeMs: number | null
 }
 
+interface SummaryRow {
+  readonly id: string
+  readonly from: number
+  readonly to: number
+  readonly through: string
+  readonly body: string
+}
+
 export interface Snapshot {
   readonly run: Run
   /** Milliseconds until the deadline, when it was read. */
@@ -133,7 +144,10 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
     transcript,
     memory: [],
     memoryTokens: agent.memory ? agent.context.memory : 0,
-    summaries: [],
+    summaries: summariesFor(
+      agent.context,
+      rows.summaries.map((s) => ({ ...s, body: bodyOf(open(s.body) as Json) })),
+    ),
   }
   // the step is open as long as its calls are not answered in the transcript
   const answered = r.phase === 'planning' || r.phase === 'finalizing'

@@ -9,7 +9,7 @@ select r.id, r.session_id as session, r.branch, r.generation, r.user_id as "user
   array(select c.id from plimsoll.confirmation c where c.tenant_id = r.tenant_id and c.run_id = r.id and c.status = 'pending'
     and c.expires_at > now() order by c.id) as "confirmations!"
 from plimsoll.run r
-where r.tenant_id = :tenant::text and r.id = :run::text and (:user::text = '' or r.user_id = :user::text);
+where r.tenant_id = :tenant::text and r.id = :run::text and (:user::text = '' or (r.user_id = :user::text and strpos(r.agent, '/') = 0));
 
 -- name: runList
 -- newest first: the time stands at the front of an id. An empty filter filters nothing.
@@ -17,7 +17,7 @@ select r.id, r.session_id as session, r.generation, r.user_id as "user", r.subje
   r.phase, r.step, r.version, r.end_reason as "end", r.used_cost as "usedCost", r.max_cost as "maxCost",
   (extract(epoch from r.created_at) * 1000)::int8 as "createdAt!", (extract(epoch from r.ended_at) * 1000)::int8 as "endedAt?"
 from plimsoll.run r
-where r.tenant_id = :tenant::text and (:user::text = '' or r.user_id = :user::text)
+where r.tenant_id = :tenant::text and (:user::text = '' or (r.user_id = :user::text and strpos(r.agent, '/') = 0))
   and (:status::text = '' or r.status = :status::text) and (:wait::text = '' or r.wait_reason = :wait::text)
   and (:session::text = '' or r.session_id = :session::text) and (:agent::text = '' or r.agent = :agent::text)
   and (:after::text = '' or r.id < :after::text)

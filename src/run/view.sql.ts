@@ -42,7 +42,7 @@ export interface RunDetailRow {
   readonly confirmations: string[]
 }
 export const runDetail: Statement<RunDetailParams, RunDetailRow> = {
-  name: 'view_runDetail_5d7294b2',
+  name: 'view_runDetail_53867b66',
   text: `select r.id, r.session_id as session, r.branch, r.generation, r.user_id as "user", r.subject_id as subject, r.agent, r.release, r.status,
   r.wait_reason as wait, r.phase, r.step, r.version, r.event_seq as "eventSeq", r.attempts, r.cancel_cause as cancel, r.end_reason as "end",
   r.integrity, r.confidentiality, r.max_steps as "maxSteps", r.max_tool_calls as "maxToolCalls", r.max_tokens as "maxTokens",
@@ -53,7 +53,7 @@ export const runDetail: Statement<RunDetailParams, RunDetailRow> = {
   array(select c.id from plimsoll.confirmation c where c.tenant_id = r.tenant_id and c.run_id = r.id and c.status = 'pending'
     and c.expires_at > now() order by c.id) as "confirmations"
 from plimsoll.run r
-where r.tenant_id = $1::text and r.id = $2::text and ($3::text = '' or r.user_id = $3::text)`,
+where r.tenant_id = $1::text and r.id = $2::text and ($3::text = '' or (r.user_id = $3::text and strpos(r.agent, '/') = 0))`,
   params: ['tenant', 'run', 'user'],
 }
 
@@ -89,12 +89,12 @@ export interface RunListRow {
  * newest first: the time stands at the front of an id. An empty filter filters nothing.
  */
 export const runList: Statement<RunListParams, RunListRow> = {
-  name: 'view_runList_a3eede0b',
+  name: 'view_runList_6f61bc52',
   text: `select r.id, r.session_id as session, r.generation, r.user_id as "user", r.subject_id as subject, r.agent, r.status, r.wait_reason as wait,
   r.phase, r.step, r.version, r.end_reason as "end", r.used_cost as "usedCost", r.max_cost as "maxCost",
   (extract(epoch from r.created_at) * 1000)::int8 as "createdAt", (extract(epoch from r.ended_at) * 1000)::int8 as "endedAt"
 from plimsoll.run r
-where r.tenant_id = $1::text and ($2::text = '' or r.user_id = $2::text)
+where r.tenant_id = $1::text and ($2::text = '' or (r.user_id = $2::text and strpos(r.agent, '/') = 0))
   and ($3::text = '' or r.status = $3::text) and ($4::text = '' or r.wait_reason = $4::text)
   and ($5::text = '' or r.session_id = $5::text) and ($6::text = '' or r.agent = $6::text)
   and ($7::text = '' or r.id < $7::text)

@@ -8,7 +8,7 @@ select s.id, s.agent, s.user_id as "user", s.subject_id as subject, s.version, s
     where r.tenant_id = s.tenant_id and r.session_id = s.id and m.visibility = 'user'
     order by r.generation desc, m.seq desc limit 1) as "head?"
 from plimsoll.session s
-where s.tenant_id = :tenant::text and s.id = :session::text and (:user::text = '' or s.user_id = :user::text);
+where s.tenant_id = :tenant::text and s.id = :session::text and (:user::text = '' or (s.user_id = :user::text and strpos(s.agent, '/') = 0));
 
 -- name: sessionList
 -- newest first: the time stands at the front of an id
@@ -18,7 +18,7 @@ select s.id, s.agent, s.user_id as "user", s.subject_id as subject, s.version, s
     from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
       and r.status in ('queued', 'running', 'waiting_confirmation')), '[]') as "active!"
 from plimsoll.session s
-where s.tenant_id = :tenant::text and (:user::text = '' or s.user_id = :user::text) and (:agent::text = '' or s.agent = :agent::text)
+where s.tenant_id = :tenant::text and (:user::text = '' or (s.user_id = :user::text and strpos(s.agent, '/') = 0)) and (:agent::text = '' or s.agent = :agent::text)
   and (:after::text = '' or s.id < :after::text)
 order by s.id desc limit :limit::int;
 

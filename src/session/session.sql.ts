@@ -19,7 +19,7 @@ export interface SessionDetailRow {
   readonly head: string | null
 }
 export const sessionDetail: Statement<SessionDetailParams, SessionDetailRow> = {
-  name: 'session_sessionDetail_159c2754',
+  name: 'session_sessionDetail_a5304640',
   text: `select s.id, s.agent, s.user_id as "user", s.subject_id as subject, s.version, s.generation,
   (extract(epoch from s.closed_at) * 1000)::int8 as "closedAt", (extract(epoch from s.created_at) * 1000)::int8 as "createdAt",
   coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase, 'wait', r.wait_reason) order by r.generation)
@@ -29,7 +29,7 @@ export const sessionDetail: Statement<SessionDetailParams, SessionDetailRow> = {
     where r.tenant_id = s.tenant_id and r.session_id = s.id and m.visibility = 'user'
     order by r.generation desc, m.seq desc limit 1) as "head"
 from plimsoll.session s
-where s.tenant_id = $1::text and s.id = $2::text and ($3::text = '' or s.user_id = $3::text)`,
+where s.tenant_id = $1::text and s.id = $2::text and ($3::text = '' or (s.user_id = $3::text and strpos(s.agent, '/') = 0))`,
   params: ['tenant', 'session', 'user'],
 }
 
@@ -55,14 +55,14 @@ export interface SessionListRow {
  * newest first: the time stands at the front of an id
  */
 export const sessionList: Statement<SessionListParams, SessionListRow> = {
-  name: 'session_sessionList_05a24bc0',
+  name: 'session_sessionList_191103ce',
   text: `select s.id, s.agent, s.user_id as "user", s.subject_id as subject, s.version, s.generation,
   (extract(epoch from s.closed_at) * 1000)::int8 as "closedAt", (extract(epoch from s.created_at) * 1000)::int8 as "createdAt",
   coalesce((select jsonb_agg(jsonb_build_object('run', r.id, 'status', r.status, 'phase', r.phase, 'wait', r.wait_reason) order by r.generation)
     from plimsoll.run r where r.tenant_id = s.tenant_id and r.session_id = s.id
       and r.status in ('queued', 'running', 'waiting_confirmation')), '[]') as "active"
 from plimsoll.session s
-where s.tenant_id = $1::text and ($2::text = '' or s.user_id = $2::text) and ($3::text = '' or s.agent = $3::text)
+where s.tenant_id = $1::text and ($2::text = '' or (s.user_id = $2::text and strpos(s.agent, '/') = 0)) and ($3::text = '' or s.agent = $3::text)
   and ($4::text = '' or s.id < $4::text)
 order by s.id desc limit $5::int`,
   params: ['tenant', 'user', 'agent', 'after', 'limit'],

@@ -26,7 +26,9 @@ const CROSSING = [
   'journal/restorelog.sql restore',
   'journal/retention.sql due',
   'memory/forget.sql dueDeletions',
+  'memory/keeping.sql walls',
   'request/credential.sql credentialByHash',
+  'run/errand.sql dueErrands',
 ]
 
 /** Of the roles that cross tenants. */
@@ -36,10 +38,12 @@ const CROSSING_FUNCTIONS = [
   'deletion_due',
   'destroy_tenant',
   'driven',
+  'errand_due',
   'forget_calls',
   'forget_messages',
   'forget_session',
   'keys_under_others',
+  'memory_walls',
   'outbox_look',
   'outbox_take',
   'reap',

@@ -100,6 +100,10 @@ export async function seedMemory(store: TestStore, place: { tenant_id: string; e
   const deletion = unique('del')
   const asks = { kind: 'memory', target: id, actor_kind: 'end_user', actor: 'ann', subject_id: 'ann' }
   await insert(store, 'deletion', { ...place, id: deletion, ...asks })
+  const ranged = { session_id: 'ses', agent: 'support', from_generation: 1, to_generation: 2, ...about }
+  await insert(store, 'errand', { ...place, ...ranged, id: unique('ern'), kind: 'summary', upto: unique('run') })
+  const made = { from_message: 'run.1', to_message: 'run.2', model: 'small', prompt: 1, state: 'verified', body: value }
+  await insert(store, 'summary', { ...place, ...ranged, id: unique('ern'), ...made })
   await insert(store, 'deletion_part', { ...place, deletion_id: deletion, derivative: 'versions' })
   return id
 }
@@ -121,6 +125,10 @@ const FORGED: Readonly<Record<string, string>> = {
   delivery: `insert into plimsoll.delivery (tenant_id, environment, endpoint_id, run_id, sent, head) values ($1, $2, 'forged', 'forged', 0, 1)`,
   delivery_attempt: `insert into plimsoll.delivery_attempt (tenant_id, environment, endpoint_id, run_id, seq, epoch, outcome, millis)
     values ($1, $2, 'forged', 'forged', 1, 1, 'delivered', 1)`,
+  errand: `insert into plimsoll.errand (tenant_id, environment, id, kind, agent, session_id, user_id, subject_id, from_generation, to_generation,
+      upto) values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 'x', 1, 1, 'x')`,
+  summary: `insert into plimsoll.summary (tenant_id, environment, id, session_id, user_id, subject_id, agent, from_generation, to_generation,
+      from_message, to_message, model, prompt, state, body) values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 1, 1, 'x', 'x', 'x', 1, 'verified', '')`,
   endpoint: `insert into plimsoll.endpoint (tenant_id, environment, id, url, secret) values ($1, $2, 'forged', '', '')`,
   consent: `insert into plimsoll.consent (tenant_id, environment, subject_id, purpose, state, basis, decided_by)
     values ($1, $2, 'forged', 'x', 'granted', 'x', 'x')`,

@@ -4,7 +4,7 @@
  */
 
 /**
- * Of the words of the question, by their weight, how much the memory has. Measured on two languages: see docs/design/recall.md.
+ * Of the words of the question, by their weight, how much the memory has. Measured on one set, in Chinese: see docs/design/recall.md.
  */
 const LEXICAL_FLOOR = 0.2
 

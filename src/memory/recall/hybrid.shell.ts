@@ -34,7 +34,7 @@ export async function recallHybrid(
 export async function writeVectors(
   store: RecallStore,
   embedder: Embedder,
-  scope: Scope,
+  scope: Pick<Scope, 'tenant' | 'environment'>,
   memories: readonly { readonly id: string; readonly version: number; readonly text: string }[],
   signal: AbortSignal,
 ): Promise<number> {

@@ -80,6 +80,26 @@ select (select count(*) from terms) as "terms", (select count(*) from vectors) a
   params: ['tenant', 'environment'],
 }
 
+export interface ForgetVectorsParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly only: readonly (string | null)[] | null
+}
+export interface ForgetVectorsRow {
+  readonly memory_id: string
+}
+/**
+ * of these memories, or of all that are gone
+ */
+export const forgetVectors: Statement<ForgetVectorsParams, ForgetVectorsRow> = {
+  name: 'recall_forgetVectors_230b3565',
+  text: `delete from plimsoll.memory_vector v where v.tenant_id = $1::text and v.environment = $2::text
+  and ($3::text[] is null or v.memory_id = any ($3::text[]))
+  and not exists (select from plimsoll.memory m where m.tenant_id = v.tenant_id and m.id = v.memory_id and m.deleted_at is null)
+returning v.memory_id`,
+  params: ['tenant', 'environment', 'only'],
+}
+
 export interface UnindexedParams {
   readonly tenant: string
   readonly environment: string
@@ -142,6 +162,11 @@ export interface RecallRow {
   readonly confidence: number
   readonly sensitivity: string
   readonly status: string
+  readonly importance: number
+  readonly useCount: number
+  readonly authority: string | null
+  readonly authorityRef: string | null
+  readonly lastUsedAt: number | null
   readonly validFrom: number
   readonly recordedAt: number
   readonly relevance: number
@@ -156,11 +181,12 @@ export interface RecallRow {
  * since they come in any order and equal memories must be equal.
  *
  * BM25 with the usual k1 = 1.2 and b = 0.75, twice: for the words of the question, and at a tenth of their weight for ten words
- * that the five best have in common and others have not. Nobody tells the planner how large a place is, so that nothing here
+ * that the five best have in common and others have not. A word's rarity cannot be judged among a handful of memories, so
+ * fifty more are thought to be there that have none of the words. Nobody tells the planner how large a place is, so that nothing here
  * is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
  */
 export const recall: Statement<RecallParams, RecallRow> = {
-  name: 'recall_recall_cfa2e692',
+  name: 'recall_recall_874394fa',
   text: `with place as materialized (
   select p.place from unnest($1::text[]) p (place)
   where p.place = 'tenant:' or p.place = 'user:' || $2::text
@@ -196,7 +222,7 @@ export const recall: Statement<RecallParams, RecallRow> = {
   where t.tenant_id = $3::text and t.environment = $4::text and t.place = any (array(select place from place))
     and t.term = any ($17::text[]::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), asked as materialized (
-  select array_agg(a.weight * ln(1 + (n.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
+  select array_agg(a.weight * ln(1 + (n.n + 50 - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
   from unnest($18::float8[]) with ordinality a (weight, at) cross join n
   left join (select at, count(*)::float8 as df from hit group by at) d on d.at = a.at
 ), pivot as materialized (
@@ -258,13 +284,40 @@ export const recall: Statement<RecallParams, RecallRow> = {
 )
 select m.id as "id", m.version as "version", m.place as "place", m.subject_id as "subject", m.layer as "layer", m.kind as "kind",
   m.key as "key", m.value as "value", m.value_hash as "valueHash", m.integrity as "integrity", m.confidentiality as "confidentiality",
-  m.confidence as "confidence", m.sensitivity as "sensitivity", m.status as "status",
+  m.confidence as "confidence", m.sensitivity as "sensitivity", m.status as "status", m.importance as "importance",
+  m.use_count as "useCount", m.authority, m.authority_ref as "authorityRef", (extract(epoch from m.last_used_at) * 1000)::int8 as "lastUsedAt",
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt",
   b.relevance as "relevance", b.semantic as "semantic",
   coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical", (select n from n)::int8 as "eligible"
 from first b join plimsoll.memory m on m.tenant_id = $3::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C"`,
   params: ['places', 'subject', 'tenant', 'environment', 'user', 'scopes', 'purposes', 'now', 'confidence', 'sensitivities', 'integrities', 'kinds', 'layers', 'only', 'keys', 'names', 'terms', 'weights', 'ids', 'cosines', 'semantic', 'k'],
+}
+
+export interface StillThereParams {
+  readonly ids: readonly (string | null)[]
+  readonly versions: readonly (string | null)[]
+  readonly tenant: string
+  readonly environment: string
+  readonly user: string
+}
+export interface StillThereRow {
+  readonly id: string
+}
+/**
+ * which of these may be used at this moment, at these versions: what is deleted, ended, barred or withdrawn meanwhile is not
+ */
+export const stillThere: Statement<StillThereParams, StillThereRow> = {
+  name: 'recall_stillThere_36d8a7d3',
+  text: `select m.id from unnest($1::text[], $2::text[]::int8[]) a (id, version)
+join plimsoll.memory m on m.tenant_id = $3::text and m.id = a.id and m.version = a.version
+where m.environment = $4::text and m.deleted_at is null and m.status in ('active', 'cold')
+  and (m.expires_at is null or m.expires_at > now())
+  and not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
+    and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn')
+  and (m.place !~ '^(group|project):' or exists (select from plimsoll.member g where g.tenant_id = m.tenant_id
+    and g.environment = m.environment and g.place = m.place and g.user_id = $5::text and g.left_at is null))`,
+  params: ['ids', 'versions', 'tenant', 'environment', 'user'],
 }
 
 export interface VectorsParams {

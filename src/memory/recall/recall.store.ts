@@ -12,9 +12,11 @@ import { isIdentifier } from '../lex/lex.ts'
 import { type Asking, boundsOf } from './filter.ts'
 import { type Indexed, questionOf } from './index-text.ts'
 import {
+  forgetVectors,
   indexMemory,
   recall,
   type RecallRow,
+  stillThere,
   sweepIndex,
   unindexed,
   unindexMemory,
@@ -22,6 +24,8 @@ import {
   writeVector,
 } from './recall.sql.ts'
 import { hashedTerm } from './terms.ts'
+
+type Walls = Pick<Scope, 'tenant' | 'environment'>
 
 /** A memory that was found, as the record has it. */
 export interface Recalled extends Omit<RecallRow, 'value' | 'eligible' | 'layer' | 'kind' | 'id'> {
@@ -57,21 +61,28 @@ export type IndexOutcome = 'indexed' | 'stale' | 'gone'
 
 export interface RecallStore {
   /** Puts the entry of this version in place of the one before. */
-  index(scope: Scope, memory: { readonly id: string; readonly version: number }, entry: Indexed): Promise<IndexOutcome>
+  index(scope: Walls, memory: { readonly id: string; readonly version: number }, entry: Indexed): Promise<IndexOutcome>
   /** Rows that were removed, of words and vectors. */
-  unindex(scope: Scope, id: string): Promise<number>
+  unindex(scope: Walls, id: string): Promise<number>
   /** Removes what no memory stands behind; how much that was. */
-  sweep(scope: Scope): Promise<{ readonly terms: number; readonly vectors: number; readonly entries: number }>
+  sweep(scope: Walls): Promise<{ readonly terms: number; readonly vectors: number; readonly entries: number }>
+  /** Removes vectors of these memories, or of all, as far as the memories are gone; how many. */
+  forgetVectors(scope: Walls, only: readonly string[] | null): Promise<number>
   /** Memories without an entry of their version and of this lexer, at most `limit`. */
-  unindexed(scope: Scope, limit: number): Promise<readonly { readonly id: string; readonly version: number }[]>
+  unindexed(scope: Walls, limit: number): Promise<readonly { readonly id: string; readonly version: number }[]>
   /** @throws Fault `invalid_request` when something that decides who sees what is missing */
   recall(scope: Scope, asking: Asking, cosines?: Cosines): Promise<Answer>
   /** The memories of these keys, under the same filter; most trusted first. */
   byKeys(scope: Scope, keys: readonly string[], asking: Omit<Asking, 'text' | 'keys'>): Promise<Answer>
+  /** Which of these may be used at this moment, as ids. */
+  stillThere(
+    scope: Scope,
+    memories: readonly { readonly id: string; readonly version: number }[],
+  ): Promise<ReadonlySet<string>>
   vectors(scope: Scope, asking: Omit<Asking, 'text'>, limit: number): Promise<readonly StoredVector[]>
   /** False when the memory is gone or has another version. */
   writeVector(
-    scope: Scope,
+    scope: Walls,
     memory: { readonly id: string; readonly version: number },
     vector: Omit<StoredVector, 'id'>,
   ): Promise<boolean>
@@ -104,6 +115,9 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
       const [row] = await db.write({ tenant, environment }, sweepIndex, { tenant, environment })
       return row ?? { terms: 0, vectors: 0, entries: 0 }
     },
+    async forgetVectors({ tenant, environment }, only) {
+      return (await db.write({ tenant, environment }, forgetVectors, { tenant, environment, only })).length
+    },
     unindexed: ({ tenant, environment }, limit) =>
       db.read({ tenant, environment }, unindexed, { tenant, environment, lexer, limit }),
     async recall(scope, asking, cosines) {
@@ -129,6 +143,12 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
     async byKeys(scope, keysAsked, asking) {
       const named = { only: keysAsked, keys: keysAsked }
       return answerOf(scope.tenant, await db.read(scope, recall, { ...none, ...boundsOf(scope, asking), ...named }))
+    },
+    async stillThere(scope, memories) {
+      const { tenant, environment, user } = scope
+      const [ids, versions] = [memories.map((one) => one.id), memories.map((one) => String(one.version))]
+      const rows = await db.read(scope, stillThere, { tenant, environment, user, ids, versions })
+      return new Set(rows.map((row) => row.id))
     },
     async vectors(scope, asking, limit) {
       const { tenant, environment, subject, user, places, scopes, purposes } = boundsOf(scope, asking)

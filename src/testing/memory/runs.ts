@@ -91,6 +91,7 @@ function snapshotOf(tables: Tables, r: RunRow): unknown {
       .filter((c) => c.step === r.step)
       .sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1))
       .map((c) => askedOf(c, now)),
+    summaries: [],
   }
 }
 

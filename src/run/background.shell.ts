@@ -1,0 +1,91 @@
+/** What conversations leave behind for models, put together: errands, and their kinds. A kind more is a line more. */
+import {
+  considerSummary,
+  type Forgotten,
+  RECHECK,
+  recheckKind,
+  SUMMARY,
+  summariesHit,
+  summaryKind,
+  type Summarising,
+} from '../context/summary.shell.ts'
+import type { SummaryCount, SummaryStore } from '../context/summary.store.ts'
+import { Fault } from '../kernel/fault.ts'
+import type { Random } from '../kernel/random.ts'
+import type { Actor } from '../kernel/scope.ts'
+import { scopeOf } from '../request/actor.ts'
+import type { Agent } from './agent.ts'
+import { isErrandAgent } from './errand.ts'
+import { type Errands, forgetErrands, startErrands } from './errand.shell.ts'
+import type { Walls } from './errand.store.ts'
+import { isFinal, type Run } from './state.ts'
+
+export interface Background {
+  /** A run of this process has moved; nothing is done before the next look. */
+  moved(run: Run): void
+  start(): { stop(): Promise<void> }
+  /** Takes away what summaries and errands hold of what is forgotten; null looks for what is left of earlier ones. */
+  forget(scope: Walls, forgotten: Forgotten | null): Promise<number>
+  /** What became of summaries, by model and prompt. @throws Fault `permission_denied` for all but operators */
+  report(actor: Actor): Promise<readonly SummaryCount[]>
+}
+
+interface Parts extends Omit<Errands, 'kinds'> {
+  readonly summaries: SummaryStore
+  /** Of the product. */
+  readonly served: ReadonlyMap<string, Agent>
+  readonly random: Random
+  readonly scan: (text: string) => readonly string[]
+}
+
+/** Ends that were not seen to yet, in a process whose database is away: the next end of a conversation counts as well. */
+const MOST_NOTED = 10_000
+
+export function backgroundOf(parts: Parts): Background {
+  const { store, summaries, served, ids, random, scan } = parts
+  const summarising: Summarising = {
+    store: summaries,
+    ids,
+    random,
+    scan,
+    open: (scope, source, delay) => store.open(scope, source, delay),
+    isUnderWay: (scope, session, kind) => store.isUnderWay(scope, session, kind),
+    of(name) {
+      const agent = served.get(name)
+      if (!agent?.summary) return null
+      const { count } = agent.context
+      return { limits: agent.summary.limits, model: agent.summary.agent.model.id, ...(count && { count }) }
+    },
+  }
+  const errands: Errands = {
+    ...parts,
+    kinds: { [SUMMARY]: summaryKind(summarising), [RECHECK]: recheckKind(summarising) },
+  }
+  const noted: Run[] = []
+  return {
+    moved(run) {
+      const minds = isErrandAgent(run.agent) || served.get(run.agent)?.summary
+      if (minds && isFinal(run.status) && noted.length < MOST_NOTED) noted.push(run)
+    },
+    start: () =>
+      startErrands(errands, async () => {
+        for (let run = noted[0]; run; run = noted[0]) {
+          if (isErrandAgent(run.agent)) await store.wake(run.key, run.key.run)
+          else await considerSummary(summarising, run.key, run.session)
+          noted.shift()
+        }
+      }),
+    async forget(scope, forgotten) {
+      const hit = await summariesHit(summarising, scope, forgotten)
+      // first who writes, then what is written
+      const removed = await forgetErrands(errands, scope, hit)
+      const sessions = await summaries.markStale(scope, hit)
+      for (const session of new Set(sessions)) await considerSummary(summarising, scope, session as Run['session'])
+      return removed + sessions.length
+    },
+    async report(actor) {
+      if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
+      return summaries.report(scopeOf(actor))
+    },
+  }
+}

@@ -1,0 +1,173 @@
+/** Does errands: beside the runs of a worker, one look after the other, each step found again by whoever comes next. */
+import type { Clock } from '../kernel/clock.ts'
+import { Fault } from '../kernel/fault.ts'
+import type { FaultHook } from '../kernel/faultpoint.ts'
+import type { Ids, RunId, SessionId } from '../kernel/ids.ts'
+import type { Scope } from '../kernel/scope.ts'
+import { actorFrom, scopeOf } from '../request/actor.ts'
+import type { SessionStore } from '../session/session.store.ts'
+import type { Agent } from './agent.ts'
+import { delayMs, errandAgent, type ErrandFinal, type ErrandKind, MOST_ATTEMPTS } from './errand.ts'
+import type { Errand, ErrandStore, Walls } from './errand.store.ts'
+import type { RunStore } from './run.store.ts'
+import { isFinal, type Status } from './state.ts'
+import { submitMessage } from './submit.shell.ts'
+
+export interface Errands {
+  readonly store: ErrandStore
+  readonly sessions: SessionStore
+  readonly runs: RunStore
+  /** Those that do errands, by `agent/kind`. */
+  readonly agents: ReadonlyMap<string, Agent>
+  readonly kinds: Readonly<Record<string, ErrandKind<Walls>>>
+  readonly ids: Ids
+  readonly clock: Clock
+  readonly fault: FaultHook
+  /** What stands for arguments and plans that are no more. */
+  readonly blank: { readonly arguments: string; readonly plan: string }
+  /** Ends the run of an errand that is to be forgotten. */
+  readonly cancel: (scope: Walls, run: RunId) => Promise<void>
+  /** There is a run to claim. */
+  readonly submitted: () => void
+  readonly onError: (error: unknown) => void
+}
+
+/** The longest time that a process needs for one step of an errand; then somebody else may try. */
+const HOLD_MS = 30_000
+/** When the run works in another process: nobody waits for an errand. */
+const REST_MS = 2_000
+const BATCH = 20
+const LOOK_MS = 1_000
+/** More than the two messages that the session of an attempt has. */
+const MOST_MESSAGES = 10
+
+/** One look at what is due. */
+export async function doErrands(parts: Errands, signal: AbortSignal): Promise<number> {
+  const due = await parts.store.due(BATCH)
+  for (const { id, ...scope } of due) {
+    if (signal.aborted) break
+    const next = { workSession: parts.ids.next('ses'), run: parts.ids.next('run'), holdMs: HOLD_MS }
+    const errand = await parts.store.take(scope, id, next)
+    if (errand) await goOn(parts, scope, errand).catch((error: unknown) => destroyed(parts, scope, errand, error))
+  }
+  return due.length
+}
+
+/** A tenant whose keys are gone has nothing to do any more, and must not hold up the others. */
+async function destroyed(parts: Errands, scope: Walls, { id, run }: Errand, error: unknown): Promise<void> {
+  if (!Fault.is(error) || error.code !== 'content_destroyed') return parts.onError(error)
+  await parts.store.end(scope, { id, run, outcome: 'content_destroyed' })
+  await parts.store.close(scope, id, 0)
+}
+
+async function goOn(parts: Errands, scope: Walls, errand: Errand): Promise<void> {
+  if (errand.state === 'clearing') return clear(parts, scope, errand)
+  const seen = await parts.store.run(scope, errand.run)
+  if (seen === null) return begin(parts, scope, errand)
+  if (!isFinal(seen.status as Status)) return parts.store.rest(scope, errand.id, REST_MS)
+  const final = seen.end === 'completed' ? await answerOf(parts, scope, errand) : { end: seen.end ?? 'protocol_error' }
+  await conclude(parts, scope, errand, final)
+}
+
+async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void> {
+  const kind = parts.kinds[errand.kind]
+  // an errand of a release that knew more than this one, or of an agent that is no more
+  if (!kind) return endWith(parts, scope, errand, 'unknown_kind')
+  const asked = await kind.request(scope, errand)
+  if ('outcome' in asked) return endWith(parts, scope, errand, asked.outcome)
+  const name = errandAgent(errand.agent, errand.kind)
+  if (!parts.agents.has(name)) return endWith(parts, scope, errand, 'unknown_agent')
+  const { tenant, environment } = scope
+  const { user, subject, workSession: session, run } = errand
+  const actor = actorFrom({ kind: 'service', tenant, environment, user, subject, permissions: [] })
+  await parts.runs.openSession(scopeOf(actor), session, name)
+  const before = await parts.runs.before(scopeOf(actor), session)
+  // who died after this has submitted it under the same names, and it is found by them
+  if (before?.version === 1)
+    await submitMessage(parts, actor, {
+      session,
+      sessionVersion: 1,
+      text: asked.text,
+      run,
+    })
+  parts.submitted()
+  await parts.store.rest(scope, errand.id, REST_MS)
+}
+
+/** The final answer of the attempt. */
+async function answerOf(parts: Errands, scope: Walls, { workSession, run }: Errand): Promise<ErrandFinal> {
+  const page = { generation: 0, seq: 0, limit: MOST_MESSAGES }
+  const said = await parts.sessions.messages(scope as Scope, workSession as SessionId, page)
+  const answer = said.findLast((m) => m.role === 'assistant' && m.run === run && !m.partial)
+  return answer ? { text: answer.text } : { end: 'empty_final' }
+}
+
+async function conclude(parts: Errands, scope: Walls, errand: Errand, final: ErrandFinal): Promise<void> {
+  if ('end' in final && errand.attempts < MOST_ATTEMPTS) return endWith(parts, scope, errand, null)
+  await parts.fault('errand.answered')
+  const kind = parts.kinds[errand.kind]
+  await endWith(parts, scope, errand, kind ? await kind.handle(scope, errand, final) : 'unknown_kind')
+}
+
+async function endWith(parts: Errands, scope: Walls, errand: Errand, outcome: string | null): Promise<void> {
+  await parts.store.end(scope, { id: errand.id, run: errand.run, outcome })
+  await clear(parts, scope, { ...errand, outcome })
+}
+
+async function clear(parts: Errands, scope: Walls, errand: Errand): Promise<void> {
+  // null when it was forgotten before anything was asked
+  const { active } = errand.workSession
+    ? await parts.store.clear(scope, errand.workSession, parts.blank)
+    : { active: 0 }
+  // left while it worked: it ends first, and is looked at again when the hold is over
+  if (active > 0) return parts.cancel(scope, errand.run)
+  await parts.store.close(scope, errand.id, errand.outcome === null ? delayMs(errand.attempts) : 0)
+}
+
+/**
+ * Ends what is under way about these runs and conversations, and takes away what it was told. Counts the messages.
+ * @throws Fault `conflict` while a run of it has not ended: the caller comes again
+ */
+export async function forgetErrands(
+  parts: Errands,
+  scope: Walls,
+  of: { readonly runs: readonly string[]; readonly sessions: readonly string[] },
+): Promise<number> {
+  await parts.store.leave(scope, of)
+  let removed = 0
+  for (const { id, workSession, run } of await parts.store.toClear(scope)) {
+    if (workSession !== null && run !== null) {
+      const first = await parts.store.clear(scope, workSession, parts.blank)
+      removed += first.removed
+      if (first.active > 0) {
+        await parts.cancel(scope, run)
+        const again = await parts.store.clear(scope, workSession, parts.blank)
+        removed += again.removed
+        if (again.active > 0) throw new Fault('conflict', 'A run of an errand has not ended yet.')
+      }
+    }
+    await parts.store.close(scope, id, 0)
+  }
+  return removed
+}
+
+/** Looks until it is stopped. `noted`: what the process itself has just seen, done before each look. */
+export function startErrands(parts: Errands, noted: () => Promise<void>): { stop(): Promise<void> } {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  async function loop(): Promise<void> {
+    for (;;) {
+      await parts.clock.sleep(LOOK_MS, signal).catch(() => {})
+      if (signal.aborted) return
+      await noted().catch(parts.onError)
+      await doErrands(parts, signal).catch(parts.onError)
+    }
+  }
+  const looping = loop()
+  return {
+    async stop() {
+      stopping.abort(new Fault('worker_stopping'))
+      await looping
+    },
+  }
+}
