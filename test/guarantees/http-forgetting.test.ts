@@ -70,6 +70,31 @@ describe.each(ENGINES)('what is forgotten, exported and withheld on the %s store
     expect(residue.body.items.map((r: Body) => r.removed)).toEqual(residue.body.items.map(() => 0))
   })
 
+  it('R6 facts of an authority and shared knowledge are written by who may, and by nobody else', async () => {
+    const [ann, service, operator] = [await someone(), await plane.service(), await plane.operator()]
+    const fact = { subject: 'ann', key: 'food', ref: 'food/ann' }
+    const changed = { authority: 'kitchen', ref: 'food/ann' }
+    for (const who of [ann, await plane.service('acme', ['orders.*'])]) {
+      expect(problem(await who.post('/v1/memory-facts', { body: fact }))).toMatchObject({ status: 403 })
+      expect(problem(await who.post('/v1/memory-facts/changed', { body: changed }))).toMatchObject({ status: 403 })
+    }
+    // `food` has no authority
+    expect(await service.post('/v1/memory-facts', { body: fact })).toMatchObject({
+      status: 422,
+      body: { code: 'memory_refused', reasons: ['source_not_allowed'] },
+    })
+    const told = await service.post('/v1/memory-facts/changed', { body: changed })
+    holds('facts_changed', told)
+    expect(told.body).toEqual({ changed: 0 })
+    const share = { key: 'food', value: 'fish', scope: 'tenant', reason: 'policy 7' }
+    expect((await service.post('/ops/v1/memories', { body: share })).status).toBe(403)
+    expect(await operator.post('/ops/v1/memories', { body: share })).toMatchObject({
+      status: 422,
+      body: { code: 'memory_refused' },
+    })
+    expect((await operator.post('/ops/v1/memories', { body: { ...share, scope: 'user' } })).status).toBe(400)
+  })
+
   it('G8 a withdrawn consent takes what it covers, and nothing is remembered for it until it is granted', async () => {
     const ann = await someone()
     const purpose = 'To suggest dishes.'
