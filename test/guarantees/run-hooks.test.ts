@@ -95,7 +95,7 @@ describe.each(ENGINES)('hooks, on the %s store', (engine) => {
   const boom = (): never => {
     throw new Error('boom: card 4111 1111 1111 1111')
   }
-  const as = (hook: unknown) => hook as Hooks['beforeModel']
+  const as = (hook: unknown) => hook as NonNullable<Hooks['beforeModel']>
   it.each<[string, Hooks]>([
     ['throws', { beforeModel: boom }],
     ['is slow', { beforeContext: spin }],
