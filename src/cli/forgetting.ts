@@ -115,7 +115,7 @@ export async function memoryFacts(
   out: Output,
 ): Promise<void> {
   const query = new URLSearchParams({ subject, limit: String(options.limit) })
-  const found = await (await reach(options, 'operator')).get(`/ops/v1/memories?${query}`)
+  const found = await (await reach(options, 'operator')).get(`/ops/v1/memories?${query.toString()}`)
   const items = found['items'] as readonly Body[]
   const rows = items.map((m) => [m['id'], m['key'], m['scope'], m['status'], m['sensitivity'], m['recorded_at']])
   const head = ['memory', 'key', 'scope', 'status', 'sensitivity', 'recorded at']

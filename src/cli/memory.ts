@@ -39,7 +39,7 @@ export interface ListMemoriesOptions extends As {
 export async function listMemories(options: ListMemoriesOptions, out: Output): Promise<void> {
   const query = new URLSearchParams({ limit: String(options.limit) })
   for (const name of ['kind', 'key', 'scope'] as const) if (options[name] !== undefined) query.set(name, options[name])
-  const found = await (await asUser(options)).get(`/v1/memories?${query}`)
+  const found = await (await asUser(options)).get(`/v1/memories?${query.toString()}`)
   const items = found['items'] as readonly Body[]
   const rows = items.map((m) => [m['id'], m['key'], m['value'], placed(m), m['status'], until(m)])
   const head = ['memory', 'key', 'value', 'scope', 'status', 'until']

@@ -98,6 +98,19 @@ export function memoryRoutes(app: Hono<Env>, parts: Parts): void {
     const uses = await memory.usesOfRun(c.get('caller').actor, idOf(c, 'run'))
     return c.json({ items: uses.map(views.use) })
   })
+
+  app.post('/v1/memory-facts', async (c) => {
+    queryOf(c, queries.none)
+    const { value: want } = await bodyOf(c, bodies.fact)
+    const { body, status } = performed(await memory.rememberFact(c.get('caller').actor, want), 201)
+    return c.json(body, status as 201)
+  })
+
+  app.post('/v1/memory-facts/changed', async (c) => {
+    queryOf(c, queries.none)
+    const { value: now } = await bodyOf(c, bodies.factChanged)
+    return c.json({ changed: await memory.authorityChanged(c.get('caller').actor, now.authority, now.ref) })
+  })
   candidateRoutes(app, parts)
 }
 
@@ -204,10 +217,10 @@ async function unlessDone<T>(work: () => Promise<T>, done: () => Promise<T | nul
 }
 
 /** @throws Fault `memory_refused` with the reasons: nothing was written, so the key of the request is free again */
-function performed(outcome: Outcome, status: number): Performed {
+export function performed(outcome: Outcome, status: number): Performed {
   if (outcome.outcome === 'refused')
     throw new Fault('memory_refused', undefined, { facts: { reasons: outcome.reasons } })
-  return { status: outcome.outcome === 'saved' ? status : 200, body: views.written(outcome) as unknown as Json }
+  return { status: outcome.outcome === 'saved' ? status : 200, body: views.written(outcome) }
 }
 
 function answered(c: Ctx, done: Awaited<ReturnType<typeof performOnce>>): Response {

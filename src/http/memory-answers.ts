@@ -122,6 +122,7 @@ export const memoryAnswers = {
     change: z.enum(['created', 'superseded', 'merged', 'corrected', 'late']).optional(),
     reasons,
   }),
+  facts_changed: z.strictObject({ changed: z.int().describe('Memories that are out of use') }),
   run_memories: list(z.strictObject({ memory_id: id('mem'), ...use })),
   memory_candidate: candidate,
   memory_candidates: page(candidate),

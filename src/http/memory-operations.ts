@@ -42,6 +42,13 @@ export const MEMORY_OPERATIONS: readonly Operation[] = [
     ifMatch: 'required',
     once: true,
   }),
+  post('/v1/memory-facts', 'memory_written', 'Have what an authority says remembered, with `memory.authority`', {
+    body: bodies.fact,
+    status: 201,
+  }),
+  post('/v1/memory-facts/changed', 'facts_changed', 'A fact is another now: what repeats it is out of use at once', {
+    body: bodies.factChanged,
+  }),
   get('/v1/consents', 'consents', 'What you have said about purposes'),
   {
     method: 'put',

@@ -4,6 +4,7 @@ import type { SessionId } from '../kernel/ids.ts'
 import { listDeletions, oneDeletion } from './forgetting.ts'
 import { memoryBodies as bodies, memoryQueries } from './memory-schemas.ts'
 import * as views from './memory-views.ts'
+import { performed } from './memories.ts'
 import { bodyOf, type Env, idOf, pageOf, type Parts, queryOf } from './request.ts'
 import { bodies as common, queries } from './schemas.ts'
 
@@ -16,6 +17,15 @@ export function memoryOperatorRoutes(app: Hono<Env>, parts: Parts): void {
     const { after, limit, answer } = pageOf(c, door, query)
     const { items, next } = await memory.facts(c.get('caller').actor, query.subject, { after, limit })
     return c.json(answer(items.map(views.memoryFacts), next))
+  })
+
+  app.post('/ops/v1/memories', async (c) => {
+    queryOf(c, queries.none)
+    const { value } = await bodyOf(c, bodies.shared)
+    const { place_id: placeId, ...want } = value
+    const shared = { ...want, ...(placeId !== undefined && { placeId }) }
+    const { body, status } = performed(await memory.rememberShared(c.get('caller').actor, shared), 201)
+    return c.json(body, status as 201)
   })
 
   app.post('/ops/v1/memories/reconcile', async (c) => {

@@ -42,6 +42,19 @@ export const memoryBodies = {
     artifact_id: idOf('art', 'an artifact'),
     everything: z.literal(true).describe('All that is remembered of you, and all your conversations'),
   }),
+  fact: z.strictObject({
+    subject: principal,
+    key,
+    ref: z.string().min(1).max(256).describe('The name of the fact where the authority keeps it'),
+  }),
+  factChanged: z.strictObject({ authority: z.string().min(1).max(128), ref: z.string().min(1).max(256) }),
+  shared: z.strictObject({
+    key,
+    value: z.json(),
+    scope: z.enum(['group', 'project', 'tenant']),
+    place_id: principal.optional(),
+    reason,
+  }),
   reveal: z.strictObject({ reason }),
   operatorDeletion: z
     .strictObject({ subject: principal.optional(), conversation_id: conversationId.optional(), reason })

@@ -222,6 +222,8 @@ export function centreOf(parts: CentreParts): Centre {
       return memories.usesOfRun(scope, run)
     },
     async remember(actor, { key, value, session, placeId, ...more }) {
+      // before anything is looked up: a key of a service has no words of its own
+      own(actor)
       const on = occasion(actor, { session: session ?? null, placeId: placeId ?? null })
       if (session !== undefined) await parts.subjectOf(actor, session)
       return write(on, key, value, more)

@@ -1,17 +1,7 @@
 /** What people do with what is remembered of them, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { z } from 'zod'
-import { answers } from '../../src/http/answers.ts'
-import { memory } from '../../src/memory/key.ts'
-import type { ModelRequest } from '../../src/model/port.ts'
-import type { ScriptedAnswer } from '../../src/testing/script.ts'
-import { scripted } from '../../src/testing/scripted.ts'
-import { encodings, everyRow, foundIn } from '../setup/canary.ts'
 import {
-  agentOf,
-  type Answer,
   type Body,
-  ended,
   ENGINES,
   openPlane,
   openStore,
@@ -20,42 +10,21 @@ import {
   type Plane,
   type Store,
 } from '../setup/plane.ts'
+import { asked, attentiveAgent, holds, problem, remember, tell, word } from '../setup/remembering.ts'
 import { unique } from '../setup/seed.ts'
 
 const DAY = 86_400_000
 const NEVER = '00000000000000000000000000'
 
-const keys = memory({
-  answer_language: { kind: 'preference', value: z.enum(['en', 'zh-CN']) },
-  food: { kind: 'preference', value: z.string(), purpose: 'To suggest dishes.' },
-  nickname: { kind: 'fact', value: z.string(), confirm: 'ask' },
-  habit: { kind: 'fact', value: z.string(), scopes: ['group'], sensitivity: 'none' },
-})
-
-/** Proposes what the user says: `nickname: Kit`. */
-function attentive(request: ModelRequest): ScriptedAnswer {
-  const last = request.messages.at(-1)
-  const [key, value = ''] = last?.role === 'user' ? last.text.split(': ') : []
-  const name = request.tools[0]?.name
-  if (name === undefined || !['food', 'nickname'].includes(key ?? '')) return { text: 'Noted.' }
-  return { calls: [{ name, arguments: { key: key!, value, quote: value } }] }
-}
-
-const word = (): string => `Papageientaucher${unique('w').replace('_', '')}`
-const problem = ({ status, body }: Answer) => ({ status, code: body.code })
-
 describe.each(ENGINES)('memory over HTTP on the %s store', (engine) => {
   let store: Store
   let plane: Plane
-  const agents = [agentOf('attentive', { model: scripted(attentive), memory: keys })]
-  const errors: unknown[] = []
   beforeAll(async () => {
     store = await openStore(engine)
     plane = await openPlane({
       db: store.db,
-      agents,
+      agents: [attentiveAgent],
       more: { backupDays: 30 },
-      http: { onError: (error) => errors.push(error) },
     })
   })
   afterAll(async () => {
@@ -64,23 +33,6 @@ describe.each(ENGINES)('memory over HTTP on the %s store', (engine) => {
   })
 
   const someone = (): Promise<Person> => plane.user(unique('ann'))
-  const remember = (who: Person, key: string, value: unknown, more: object = {}): Promise<Answer> =>
-    who.post('/v1/memories', { body: { key, value, ...more } })
-  async function tell(who: Person, text: string): Promise<Body> {
-    const { body } = await who.post('/v1/runs', { body: { agent: 'attentive', text } })
-    await ended(who, body.id)
-    return body
-  }
-  /** A candidate that waits for the word of a person. */
-  async function asked(who: Person, value = word()): Promise<{ path: string; seen: Body; yes: Body; value: string }> {
-    await tell(who, `nickname: ${value}`)
-    const seen = (await who.get('/v1/memory-candidates')).body.items[0]
-    const path = `/v1/memory-candidates/${seen.id}`
-    return { path, seen, yes: { version: seen.version, body: { hash: seen.hash } }, value }
-  }
-  function holds(name: keyof typeof answers, { body }: Answer): void {
-    expect({ name, issues: answers[name].safeParse(body).error?.issues }).toEqual({ name, issues: undefined })
-  }
 
   it('G1 a person sees what is remembered, asks why, corrects what was seen, and has it forgotten with a receipt', async () => {
     const ann = await someone()
@@ -287,6 +239,15 @@ describe.each(ENGINES)('memory over HTTP on the %s store', (engine) => {
     const path = `/v1/memories/${made.body.id}`
     expect((await bob.get(path)).body).toMatchObject({ scope: 'group', place_id: id, subject: null, writer: name })
     expect(problem(await bob.send('DELETE', path))).toEqual({ status: 403, code: 'permission_denied' })
+    // a run of one member is nothing to another, though the memory is shared
+    const { id: run } = await tell(ann, 'hello')
+    await store.admin(
+      `insert into plimsoll.memory_use (tenant_id, run_id, memory_id, environment, version, rank, score, reason)
+       values ('acme', $1, $2, 'test', 1, 1, 1, 'placed') on conflict do nothing`,
+      [run, made.body.id],
+    )
+    const usesOf = async (who: Person) => (await who.get(`${path}/why`)).body.uses.map((u: Body) => u.run_id)
+    expect([await usesOf(ann), await usesOf(bob)]).toEqual([[run], []])
     expect((await service.send('DELETE', `${members}/${other}`)).status).toBe(204)
     expect(problem(await bob.get(path))).toEqual({ status: 404, code: 'not_found' })
     expect((await bob.get('/v1/memories')).body.items).toEqual([])
@@ -363,118 +324,6 @@ describe.each(ENGINES)('memory over HTTP on the %s store', (engine) => {
     expect((await ann.get(`/v1/memories/${mem}`)).body.value).toBe('fish')
   })
 
-  it('R6 a service key sees nothing that is remembered of anybody, and an operator no value without a reason', async () => {
-    const name = unique('ann')
-    const ann = await plane.user(name)
-    const value = word()
-    const { id } = (await remember(ann, 'food', value)).body
-    for (const who of [await plane.service(), await plane.operator()])
-      for (const list of ['/v1/memories', '/v1/memory-candidates', '/v1/consents'])
-        expect(problem(await who.get(list))).toEqual({ status: 403, code: 'permission_denied' })
-    const operator = await plane.operator()
-    const facts = await operator.get(`/ops/v1/memories?subject=${name}`)
-    expect(facts.body.items).toMatchObject([{ id, key: 'food', subject: name }])
-    expect(JSON.stringify(facts.body)).not.toContain(value)
-    const reveal = (who: Person, body: unknown) => who.post(`/ops/v1/memories/${id}/reveal`, { body })
-    expect((await reveal(operator, {})).status).toBe(400)
-    expect((await reveal(await plane.operator('globex'), { reason: 'case 7' })).status).toBe(404)
-    expect((await reveal(operator, { reason: 'case 7' })).body).toEqual({ id, value })
-    for (const who of [ann, await plane.service()]) {
-      expect((await reveal(who, { reason: 'mine' })).status).toBe(403)
-      expect((await who.get(`/ops/v1/memories?subject=${name}`)).status).toBe(403)
-      expect((await who.post('/ops/v1/deletions', { body: { subject: name, reason: 'x' } })).status).toBe(403)
-    }
-    const audit = await store.admin(
-      `select action, outcome, reason from plimsoll.audit where target = $1 order by created_at, action`,
-      [id],
-    )
-    expect(audit).toContainEqual({ action: 'memory.reveal', outcome: 'revealed', reason: 'case 7' })
-
-    expect((await operator.post('/ops/v1/deletions', { body: { subject: name } })).status).toBe(400)
-    const done = await operator.post('/ops/v1/deletions', { body: { subject: name, reason: 'asked by mail' } })
-    holds('deletion', done)
-    expect(done).toMatchObject({ status: 202, body: { kind: 'subject', target: name } })
-    const { parts: _, ...head } = done.body
-    expect((await operator.get(`/ops/v1/deletions/${done.body.id}`)).body).toMatchObject(head)
-    expect((await operator.get('/ops/v1/deletions?limit=100')).body.items.map((d: Body) => d.id)).toContain(
-      done.body.id,
-    )
-    expect(await store.admin(`select reason from plimsoll.audit where target = $1`, [done.body.id])).toEqual([
-      { reason: 'asked by mail' },
-    ])
-    expect((await ann.get('/v1/memories')).body.items).toEqual([])
-    const residue = await operator.post('/ops/v1/memories/reconcile')
-    expect(residue.body.items.map((r: Body) => r.error)).toEqual(residue.body.items.map(() => null))
-    expect(residue.body.items.map((r: Body) => r.removed)).toEqual(residue.body.items.map(() => 0))
-  })
-
-  it('G8 a withdrawn consent takes what it covers, and nothing is remembered for it until it is granted', async () => {
-    const ann = await someone()
-    const purpose = 'To suggest dishes.'
-    await remember(ann, 'food', 'fish')
-    await remember(ann, 'answer_language', 'en')
-    const said = await ann.send('PUT', '/v1/consents', { body: { purpose, state: 'withdrawn' } })
-    holds('consent_set', said)
-    expect(said).toMatchObject({ status: 200, body: { purpose, state: 'withdrawn', deletion: { kind: 'purpose' } } })
-    expect((await ann.get('/v1/memories')).body.items.map((m: Body) => m.key)).toEqual(['answer_language'])
-    expect(await remember(ann, 'food', 'eggs')).toMatchObject({ status: 422, body: { reasons: ['no_consent'] } })
-    const consents = await ann.get('/v1/consents')
-    holds('consents', consents)
-    expect(consents.body.items).toMatchObject([{ purpose, state: 'withdrawn' }])
-    const granted = await ann.send('PUT', '/v1/consents', { body: { purpose, state: 'granted' } })
-    expect(granted.body).toEqual({ purpose, state: 'granted', deletion: null })
-    expect((await remember(ann, 'food', 'eggs')).status).toBe(201)
-  })
-
-  it('G6 an export holds what is the caller’s own, with its sources, and there are few in an hour', async () => {
-    const [ann, bob] = [await someone(), await someone()]
-    const [mine, his] = [word(), word()]
-    await tell(ann, `food: ${mine}`)
-    await remember(bob, 'food', his)
-    const first = await ann.post('/v1/exports')
-    holds('export', first)
-    expect(first.body.items).toMatchObject([
-      { memory: { key: 'food', value: mine, scope: 'user' }, sources: [{ kind: 'message', quote: mine }, {}] },
-    ])
-    expect(JSON.stringify(first.body)).not.toContain(his)
-    const more = []
-    for (let i = 0; i < 5; i++) more.push(await ann.post('/v1/exports'))
-    expect(more.map(({ status }) => status)).toEqual([200, 200, 200, 200, 429])
-    expect(more[4]?.body).toMatchObject({ code: 'rate_limited', retryable: true })
-    // when the oldest of the five has been an hour ago
-    expect(more[4]?.body.retry_after_ms).toBeGreaterThan(3_000_000)
-    expect((await bob.post('/v1/exports')).status).toBe(200)
-  })
-
-  it('G9 a message, a conversation and everything are forgotten by their names, one at a time', async () => {
-    const ann = await someone()
-    const value = word()
-    const [first, second] = [await tell(ann, `food: ${value}`), await tell(ann, 'hello again')]
-    for (const body of [
-      {},
-      { everything: false },
-      { everything: true, conversation_id: second.conversation_id },
-      { message_id: second.conversation_id },
-      { subject: 'ann' },
-    ])
-      expect({ body, status: (await ann.post('/v1/deletions', { body })).status }).toEqual({ body, status: 400 })
-    const talk = await ann.post('/v1/deletions', { body: { conversation_id: second.conversation_id } })
-    expect(talk).toMatchObject({ status: 202, body: { kind: 'conversation', target: second.conversation_id } })
-    const message = await ann.post('/v1/deletions', { body: { message_id: first.message_id } })
-    expect(message).toMatchObject({ status: 202, body: { kind: 'message' } })
-    await remember(ann, 'answer_language', 'en')
-    const all = await ann.post('/v1/deletions', { body: { everything: true } })
-    holds('deletion', all)
-    expect(all).toMatchObject({ status: 202, body: { kind: 'subject' } })
-    expect((await ann.get('/v1/memories')).body.items).toEqual([])
-    const pages = await ann.get('/v1/deletions?limit=2')
-    expect(pages.body.items.map((d: Body) => d.id)).toEqual([all.body.id, message.body.id])
-    const rest = await ann.get(`/v1/deletions?limit=2&cursor=${pages.body.next_cursor}`)
-    expect(rest.body.items.map((d: Body) => d.id)).toEqual([talk.body.id])
-    expect((await ann.get(`/v1/memories?cursor=${pages.body.next_cursor}`)).status).toBe(400)
-    expect(foundIn(await everyRow(store), encodings(value))).toEqual([])
-  })
-
   it('G6 BR-088 a filter or field that the server does not know is refused and not passed over', async () => {
     const ann = await someone()
     const operator = await plane.operator()
@@ -506,34 +355,9 @@ describe.each(ENGINES)('memory over HTTP on the %s store', (engine) => {
     expect((await ann.post('/v1/memories', { body: { key: 'food', value: 'a'.repeat(600_000) } })).status).toBe(413)
   })
 
-  it('G7 no value stands in a stored answer, a log or a problem', async () => {
-    const ann = await someone()
-    const value = word()
-    const key = unique('key')
-    const made = await ann.post('/v1/memories', { key, body: { key: 'food', value } })
-    const path = `/v1/memories/${made.body.id}`
-    const next = word()
-    const bodies = [made, await ann.send('PATCH', path, { version: 1, body: { value: next }, key: `${key}.2` })]
-    bodies.push(await ann.send('PATCH', path, { version: 1, body: { value }, key: `${key}.3` }))
-    bodies.push(await ann.post('/v1/memories', { body: { key: 'answer_language', value } }))
-    bodies.push(await ann.post('/v1/memories', { body: { key: 'food', value, [value]: true } }))
-    expect(bodies.map(({ status }) => status)).toEqual([201, 200, 412, 422, 400])
-    const stored = await store.admin(
-      `select encode(response, 'escape') as response, body_hash from plimsoll.idempotency where key like $1`,
-      [`${key}%`],
-    )
-    expect(stored).toHaveLength(3)
-    const said = JSON.stringify([stored, bodies.slice(0, 4).map(({ body }) => body), errors.map(String)])
-    expect(foundIn(said, [...encodings(value), ...encodings(next)])).toEqual([])
-    // and after it is forgotten nothing of it stands anywhere
-    await ann.send('DELETE', path)
-    expect(foundIn(await everyRow(store), [...encodings(value), ...encodings(next)])).toEqual([])
-    expect(errors).toEqual([])
-  })
-
   it('G1 what another server of the same database has written is seen, with the same token', async () => {
     const ann = await someone()
-    const two = await openPlane({ db: await store.another(), agents, worker: false })
+    const two = await openPlane({ db: await store.another(), agents: [attentiveAgent], worker: false })
     const there = person(two.url, ann.bearer)
     const { id } = (await remember(there, 'food', 'fish')).body
     expect((await ann.get(`/v1/memories/${id}`)).body.value).toBe('fish')
