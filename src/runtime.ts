@@ -235,7 +235,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const fault = options.fault ?? noFaults
   const reads = readsOf({ sessions, views: viewStore(db, sealer), confirmations, artifacts })
   const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
-  const retaining = { retention: retentionStore(db, sealer), ids, clock, scopeOf }
+  const messagesGone = (scope: Pick<Actor, 'tenant' | 'environment'>) => background.forget(scope, null)
+  const retaining = { retention: retentionStore(db, sealer), messagesGone, ids, clock, scopeOf }
   const relaying = { outbox: outboxStore(db, sealer), egress, sinks: sinksOf(options.sinks ?? []), clock, ids, random }
   const log = options.restoreLog ?? null
   const restoring = log && { restores: restoreStore(db), log, clock, random }
@@ -256,7 +257,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     systemOf,
     asking,
     about: (actor, subject) => actorFrom({ ...actor, subject }),
-    outdated: () => Promise.resolve(),
+    outdated: async (scope, memories) =>
+      void (await background.forget(scope, { memories, messages: [], sessions: [] })),
     icu: process.versions.icu ?? '',
     db,
     keys: sealer,

@@ -69,8 +69,13 @@ where s.tenant_id = :tenant::text and s.environment = :environment::text and s.m
   and s.kind in ('message', 'call');
 
 -- name: residueSummaries
--- those that still stand for what has a tombstone and was made before it
-select distinct t.id as "message!" from plimsoll.tombstone t join plimsoll.run r on r.tenant_id = t.tenant_id and r.id = split_part(t.id, '.', 1)
+-- those that still stand for what has a tombstone and was made before it, and for runs of which nothing is left
+select r.id || '.1' as "message!" from plimsoll.summary s
+join plimsoll.run r on r.tenant_id = s.tenant_id and r.session_id = s.session_id and r.generation between s.from_generation and s.to_generation
+where s.tenant_id = :tenant::text and s.environment = :environment::text and s.state = 'verified' and r.ended_at is not null
+  and not exists (select from plimsoll.message m where m.tenant_id = r.tenant_id and m.run_id = r.id)
+union
+select t.id as "message!" from plimsoll.tombstone t join plimsoll.run r on r.tenant_id = t.tenant_id and r.id = split_part(t.id, '.', 1)
 join plimsoll.summary s on s.tenant_id = t.tenant_id and s.session_id = r.session_id and r.generation between s.from_generation and s.to_generation
 where t.tenant_id = :tenant::text and t.environment = :environment::text and t.kind = 'message' and s.state = 'verified'
   and s.created_at < t.created_at;

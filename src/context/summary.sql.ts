@@ -222,11 +222,16 @@ export interface ResidueSummariesRow {
   readonly message: string
 }
 /**
- * those that still stand for what has a tombstone and was made before it
+ * those that still stand for what has a tombstone and was made before it, and for runs of which nothing is left
  */
 export const residueSummaries: Statement<ResidueSummariesParams, ResidueSummariesRow> = {
-  name: 'summary_residueSummaries_71a3c5a3',
-  text: `select distinct t.id as "message" from plimsoll.tombstone t join plimsoll.run r on r.tenant_id = t.tenant_id and r.id = split_part(t.id, '.', 1)
+  name: 'summary_residueSummaries_bcdffc0d',
+  text: `select r.id || '.1' as "message" from plimsoll.summary s
+join plimsoll.run r on r.tenant_id = s.tenant_id and r.session_id = s.session_id and r.generation between s.from_generation and s.to_generation
+where s.tenant_id = $1::text and s.environment = $2::text and s.state = 'verified' and r.ended_at is not null
+  and not exists (select from plimsoll.message m where m.tenant_id = r.tenant_id and m.run_id = r.id)
+union
+select t.id as "message" from plimsoll.tombstone t join plimsoll.run r on r.tenant_id = t.tenant_id and r.id = split_part(t.id, '.', 1)
 join plimsoll.summary s on s.tenant_id = t.tenant_id and s.session_id = r.session_id and r.generation between s.from_generation and s.to_generation
 where t.tenant_id = $1::text and t.environment = $2::text and t.kind = 'message' and s.state = 'verified'
   and s.created_at < t.created_at`,

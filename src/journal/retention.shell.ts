@@ -34,6 +34,8 @@ export interface Retention {
 
 export interface RetentionParts {
   readonly retention: RetentionStore
+  /** Told of every place from which messages were taken away: what was made of them goes as well. */
+  readonly messagesGone: (scope: Walls) => Promise<unknown>
   readonly ids: Ids
   readonly clock: Clock
   readonly scopeOf: (actor: Actor) => Scope
@@ -47,7 +49,12 @@ const MOST_DUE = 20
 
 type Walls = Pick<Scope, 'tenant' | 'environment'>
 
-async function sweepClass(store: RetentionStore, scope: Walls, name: RetentionClass, dry: boolean): Promise<Swept> {
+async function sweepClass(
+  { retention: store, messagesGone }: Pick<RetentionParts, 'retention' | 'messagesGone'>,
+  scope: Walls,
+  name: RetentionClass,
+  dry: boolean,
+): Promise<Swept> {
   let all: Swept = { runs: 0, kept: 0, changed: 0, done: false }
   let place: Place = { afterAt: null, afterRun: null }
   for (let i = 0; i < MOST_BATCHES && !all.done; i++) {
@@ -55,12 +62,14 @@ async function sweepClass(store: RetentionStore, scope: Walls, name: RetentionCl
     all = together(all, one)
     if (dry) place = one
   }
+  if (name === 'message' && all.changed > 0 && !dry) await messagesGone(scope)
   return all
 }
 
 const outcomeOf = ({ runs, kept, changed }: Swept): string => `${changed} rows of ${runs} runs, ${kept} kept`
 
-export function retentionOf({ retention, ids, scopeOf: walls }: RetentionParts): Retention {
+export function retentionOf(parts: RetentionParts): Retention {
+  const { retention, ids, scopeOf: walls } = parts
   const scopeOf = (actor: Actor): Scope => {
     if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
     return walls(actor)
@@ -94,7 +103,7 @@ export function retentionOf({ retention, ids, scopeOf: walls }: RetentionParts):
       const swept: (Swept & { class: RetentionClass })[] = []
       for (const { class: name, days } of await retention.rules(scope)) {
         if (days === null) continue
-        const one = await sweepClass(retention, scope, name, dry)
+        const one = await sweepClass(parts, scope, name, dry)
         swept.push({ class: name, ...one })
         const by = { kind: 'operator', actor: actor.user, audit: ids.next('aud') } as const
         if (!dry) await retention.note(scope, { class: name, outcome: outcomeOf(one), ...by })
@@ -106,15 +115,15 @@ export function retentionOf({ retention, ids, scopeOf: walls }: RetentionParts):
 
 /** Sweeps once an hour, in every process, what was not swept for a day. */
 export function startSweeping(
-  { retention, ids, clock }: RetentionParts,
+  parts: RetentionParts,
   onError: (error: unknown) => void,
 ): { stop(): Promise<void> } {
   const stopping = new AbortController()
   async function loop(): Promise<void> {
     for (;;) {
-      await clock.sleep(HOUR_MS, stopping.signal).catch(() => {})
+      await parts.clock.sleep(HOUR_MS, stopping.signal).catch(() => {})
       if (stopping.signal.aborted) return
-      await sweepDue(retention, ids, stopping.signal).catch(onError)
+      await sweepDue(parts, stopping.signal).catch(onError)
     }
   }
   const looping = loop()
@@ -132,10 +141,11 @@ function passedBy(error: unknown): null {
   throw error
 }
 
-async function sweepDue(retention: RetentionStore, ids: Ids, signal: AbortSignal): Promise<void> {
+async function sweepDue(parts: RetentionParts, signal: AbortSignal): Promise<void> {
+  const { retention, ids } = parts
   for (const { class: name, ...scope } of await retention.due(MOST_DUE)) {
     if (signal.aborted) return
-    const one = await sweepClass(retention, scope, name, false).catch(passedBy)
+    const one = await sweepClass(parts, scope, name, false).catch(passedBy)
     if (one === null) continue
     const by = { kind: 'system', actor: 'sweep', audit: ids.next('aud') } as const
     if (one.changed > 0) await retention.note(scope, { class: name, outcome: outcomeOf(one), ...by })

@@ -200,6 +200,20 @@ describe.each(ENGINES)('a summary, on the %s store', (engine) => {
     await stage.stop()
   })
 
+  it('L9 D5 what retention takes away takes the summaries of it along', async () => {
+    const { model } = summariser(json(GOOD))
+    const { stage } = await open({ model, ...SMALL })
+    const last = await talk(stage, 6)
+    await settled(stage, last.session, 1)
+    const operator = person('operator', 'olga')
+    await store.admin(`update plimsoll.run set ended_at = now() - interval '3 days' where session_id = $1`, [last.session])
+    await stage.runtime.retention.set(operator, 'message', 1, 'short')
+    await stage.runtime.retention.run(operator, false)
+    expect((await summariesOf(last.session))[0]).toMatchObject({ state: 'stale', size: 0 })
+    await stage.runtime.retention.set(operator, 'message', null, 'long')
+    await stage.stop()
+  })
+
   it('D6 a share is checked again later against the messages, and what does not hold is told by model and prompt', async () => {
     const { model } = summariser(json(GOOD))
     const { stage } = await open({ model, ...SMALL, recheck: 1 })
