@@ -87,7 +87,7 @@ async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void
       session,
       sessionVersion: 1,
       text: asked.text,
-      run,
+      chosenRun: run,
     })
   parts.submitted()
   await parts.store.rest(scope, errand.id, REST_MS)

@@ -25,7 +25,7 @@ export interface SubmitRequest {
   readonly sessionVersion?: number
   readonly parentMessage?: string
   /** Chosen before, so that whoever comes after a crash finds it. */
-  readonly run?: RunId
+  readonly chosenRun?: RunId
   /** The run that the caller's idempotency key has claimed. */
   readonly claimed?: { readonly run: RunId; readonly status: number }
 }
@@ -59,7 +59,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
   if (!agent) throw new Fault('not_found', 'There is no such agent.')
   if (before) checkConversation(agent, request, before)
 
-  const run = request.claimed?.run ?? request.run ?? parts.ids.next('run')
+  const run = request.claimed?.run ?? request.chosenRun ?? parts.ids.next('run')
   const session = request.session ?? parts.ids.next('ses')
   const body: MessageBody = { role: 'user', text: request.text }
   const tokens = tokensOf(request.text, agent.context.count)
