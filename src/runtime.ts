@@ -22,7 +22,7 @@ import { BLANK, BLANK_PLAN } from './journal/retention.ts'
 import { retentionStore } from './journal/retention.store.ts'
 import { type Tenants, tenantsOf } from './journal/tenants.shell.ts'
 import { tenantStore } from './journal/tenants.store.ts'
-import type { Sink } from './journal/sink.ts'
+import { type Sink, sinksOf } from './journal/sink.ts'
 import { openBulkheads } from './kernel/bulkhead.shell.ts'
 import type { Clock } from './kernel/clock.ts'
 import { type FaultHook, noFaults } from './kernel/faultpoint.ts'
@@ -46,7 +46,7 @@ import type { Embedder } from './memory/recall/embedder.ts'
 import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
-import { backgroundOf } from './run/background.shell.ts'
+import { backgroundOf, errandAgentsOf } from './run/background.shell.ts'
 import { errandStore } from './run/errand.store.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
@@ -299,9 +299,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     }),
   )
   /** They do what conversations leave behind, and are nobody's to talk to. */
-  const errandAgents: ReadonlyMap<string, Agent> = new Map(
-    options.agents.flatMap((a) => (a.summary ? [[a.summary.agent.name, a.summary.agent]] : [])),
-  )
+  const errandAgents = errandAgentsOf(options.agents)
   const allAgents: ReadonlyMap<string, Agent> = new Map([...agents, ...errandAgents])
   const background = backgroundOf({
     store: errandStore(db, sealer),
@@ -482,11 +480,3 @@ const systemOf = ({ tenant, environment }: Pick<Actor, 'tenant' | 'environment'>
 
 // a relay that fails in silence looks like one that has nothing to do
 const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))
-
-/** @throws Fault `invalid_definition` for names that the store could not keep apart */
-function sinksOf(sinks: readonly Sink[]): readonly Sink[] {
-  const names = new Set(sinks.map((sink) => sink.name))
-  if (names.size < sinks.length || ![...names].every((name) => /^(?!whk_)[a-z0-9_]{1,40}$/.test(name)))
-    throw new Fault('invalid_definition', 'Each sink has a name of its own, of a-z, 0-9 and _, at most 40.')
-  return sinks
-}
