@@ -1,10 +1,10 @@
 /**
  * The composition root: the one file that knows every part. Nothing is decided here.
  */
+import type { RuntimeOptions } from './runtime-options.ts'
 import type { Db } from './db/port.ts'
 import { storeReady } from './db/ready.ts'
 import { keyedDb, openKeyring, WHOLE_TENANT } from './db/keyring.ts'
-import type { KeyProvider } from './db/keyprovider.ts'
 import { type ContentKeys, plainSealer } from './db/seal.ts'
 import { rewrapAll } from './db/storekeys.ts'
 import { type ConfirmationStore, confirmationStore } from './gate/confirmation.store.ts'
@@ -15,17 +15,16 @@ import { type Endpoints, endpointsOf } from './journal/endpoints.shell.ts'
 import { outboxStore } from './journal/outbox.store.ts'
 import { startRelay } from './journal/relay.shell.ts'
 import { type Retention, retentionOf, startSweeping } from './journal/retention.shell.ts'
-import type { RestoreLog } from './journal/restorelog.ts'
 import { restoreWriter, startLogging } from './journal/restorelog.shell.ts'
 import { restoreStore } from './journal/restorelog.store.ts'
 import { BLANK, BLANK_PLAN } from './journal/retention.ts'
 import { retentionStore } from './journal/retention.store.ts'
 import { type Tenants, tenantsOf } from './journal/tenants.shell.ts'
 import { tenantStore } from './journal/tenants.store.ts'
-import { type Sink, sinksOf } from './journal/sink.ts'
+import { sinksOf } from './journal/sink.ts'
 import { openBulkheads } from './kernel/bulkhead.shell.ts'
 import type { Clock } from './kernel/clock.ts'
-import { type FaultHook, noFaults } from './kernel/faultpoint.ts'
+import { noFaults } from './kernel/faultpoint.ts'
 import { Fault, type FaultCode } from './kernel/fault.ts'
 import type { Ids, RunId, SessionId } from './kernel/ids.ts'
 import type { Random } from './kernel/random.ts'
@@ -36,14 +35,11 @@ import { type CredentialStore, credentialStore, type NewKey } from './request/cr
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
 import { idempotencyStore } from './request/idempotency.store.ts'
-import type { Authorities } from './memory/authority.shell.ts'
 import type { Centre } from './memory/centre.shell.ts'
 import { together } from './memory/key.ts'
 import { scan } from './memory/detect/scan.ts'
 import { memoryOf } from './memory/memory.shell.ts'
 import type { Quota } from './memory/memory.store.ts'
-import type { Embedder } from './memory/recall/embedder.ts'
-import type { Authorize } from './run/acting.ts'
 import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { backgroundOf, errandAgentsOf } from './run/background.shell.ts'
@@ -72,8 +68,7 @@ import { type EventStore, eventStore } from './stream/event.store.ts'
 import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamItem } from './stream/follow.shell.ts'
 import { type Hub, hub } from './stream/hub.ts'
 import { artifactStore, type ArtifactView } from './tool/result/artifact.store.ts'
-import type { Credentials } from './tool/credential/credentials.ts'
-import type { ByteRange, ObjectStore } from './tool/result/objects.ts'
+import type { ByteRange } from './tool/result/objects.ts'
 import { folders, sweepFolders } from './tool/sandbox/sandbox.shell.ts'
 import { terminated } from './tool/sandbox/sandbox.store.ts'
 import { repeated } from './tool/repeated.shell.ts'
@@ -83,50 +78,7 @@ import { rateStore } from './tool/rate.store.ts'
 
 export { HEARTBEAT_MS, LEASE_MS } from './run/worker.shell.ts'
 
-export interface RuntimeOptions {
-  readonly db: Db
-  readonly agents: readonly Agent[]
-  /** Whether an actor may use a tool now, asked at every use; default: what its credential carries. */
-  readonly authorize?: Authorize
-  /** Where results are kept that nobody reads whole; without one they are cut, and a tool cannot return a stream. */
-  readonly objects?: ObjectStore
-  /** What tools are given that declare `credentials`. */
-  readonly credentials?: Credentials
-  /** Where the folders of conversations are made, for tools that say `folder: true`. */
-  readonly folders?: string
-  /**
-   * Who wraps the data keys of tenants: `keyFile(…)`, or a service of keys. Without it content is stored as it is, for tests
-   * and for whoever encrypts the disk.
-   */
-  readonly keys?: KeyProvider
-  /** Content that was stored before there were keys is refused. */
-  readonly refusePlain?: boolean
-  /** Where it is written what an older state of the database must be told: `restoreFolder(…)`. */
-  readonly restoreLog?: RestoreLog
-  /** How long backups of the database are kept, as receipts of destruction tell it. */
-  readonly backupDays?: number
-  readonly clock?: Clock
-  readonly ids?: Ids
-  readonly random?: Random
-  readonly fault?: FaultHook
-  /**
-   * Origins of a developer's machine, such as `http://localhost:8080`, that calls may reach without TLS and on a loopback
-   * address, where their contract lists the host. Default: none.
-   */
-  readonly developmentOrigins?: readonly string[]
-  /** Places of the program that hear of every event, at least once and in the order of each run: `redisStream(…)`. */
-  readonly sinks?: readonly Sink[]
-  /** Vectors for recall; without one memories are found by their words. */
-  readonly embedder?: Embedder
-  /** Readers of facts that memories repeat, by the name that keys give as `authority`; asked whenever one is used. */
-  readonly authorities?: Authorities
-  /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
-  readonly zoneOf?: (subject: string) => string
-  /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
-  readonly quota?: Quota
-  /** Told of every run that a worker of this process has moved, after the commit. */
-  readonly observe?: (run: Run) => void
-}
+export type { RuntimeOptions }
 
 export interface Runtime {
   readonly db: Db

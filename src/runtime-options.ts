@@ -1,0 +1,62 @@
+/** What a program brings to its runtime. */
+import type { Db } from './db/port.ts'
+import type { KeyProvider } from './db/keyprovider.ts'
+import type { RestoreLog } from './journal/restorelog.ts'
+import type { Sink } from './journal/sink.ts'
+import type { Clock } from './kernel/clock.ts'
+import type { FaultHook } from './kernel/faultpoint.ts'
+import type { Ids } from './kernel/ids.ts'
+import type { Random } from './kernel/random.ts'
+import type { Authorities } from './memory/authority.shell.ts'
+import type { Quota } from './memory/memory.store.ts'
+import type { Embedder } from './memory/recall/embedder.ts'
+import type { Authorize } from './run/acting.ts'
+import type { Agent } from './run/agent.ts'
+import type { Run } from './run/state.ts'
+import type { Credentials } from './tool/credential/credentials.ts'
+import type { ObjectStore } from './tool/result/objects.ts'
+
+export interface RuntimeOptions {
+  readonly db: Db
+  readonly agents: readonly Agent[]
+  /** Whether an actor may use a tool now, asked at every use; default: what its credential carries. */
+  readonly authorize?: Authorize
+  /** Where results are kept that nobody reads whole; without one they are cut, and a tool cannot return a stream. */
+  readonly objects?: ObjectStore
+  /** What tools are given that declare `credentials`. */
+  readonly credentials?: Credentials
+  /** Where the folders of conversations are made, for tools that say `folder: true`. */
+  readonly folders?: string
+  /**
+   * Who wraps the data keys of tenants: `keyFile(…)`, or a service of keys. Without it content is stored as it is, for tests
+   * and for whoever encrypts the disk.
+   */
+  readonly keys?: KeyProvider
+  /** Content that was stored before there were keys is refused. */
+  readonly refusePlain?: boolean
+  /** Where it is written what an older state of the database must be told: `restoreFolder(…)`. */
+  readonly restoreLog?: RestoreLog
+  /** How long backups of the database are kept, as receipts of destruction tell it. */
+  readonly backupDays?: number
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly random?: Random
+  readonly fault?: FaultHook
+  /**
+   * Origins of a developer's machine, such as `http://localhost:8080`, that calls may reach without TLS and on a loopback
+   * address, where their contract lists the host. Default: none.
+   */
+  readonly developmentOrigins?: readonly string[]
+  /** Places of the program that hear of every event, at least once and in the order of each run: `redisStream(…)`. */
+  readonly sinks?: readonly Sink[]
+  /** Vectors for recall; without one memories are found by their words. */
+  readonly embedder?: Embedder
+  /** Readers of facts that memories repeat, by the name that keys give as `authority`; asked whenever one is used. */
+  readonly authorities?: Authorities
+  /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
+  readonly zoneOf?: (subject: string) => string
+  /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
+  readonly quota?: Quota
+  /** Told of every run that a worker of this process has moved, after the commit. */
+  readonly observe?: (run: Run) => void
+}
