@@ -33,8 +33,11 @@ describe.each(ENGINES)('a memory through its life, on the %s store', (engine) =>
       const said = request.messages.findLast((m) => m.role === 'user')?.text ?? ''
       const [, verb = '', rest = ''] = /^(\w+) (.*)$/s.exec(said) ?? []
       if (verb !== 'remember') sent.set(said, request)
-      if (verb !== 'remember' || turn > 0) return { text: 'done' }
-      return { calls: [{ name: 'memory__remember', arguments: JSON.parse(rest) as Record<string, string> }] }
+      if (!['remember', 'misquote'].includes(verb) || turn > 0) return { text: 'done' }
+      const proposed = JSON.parse(rest) as Record<string, string>
+      if (verb === 'misquote')
+        return { calls: [{ name: 'memory__remember', arguments: { ...proposed, quote: 'I have always lived there' } }] }
+      return { calls: [{ name: 'memory__remember', arguments: proposed }] }
     })
     runtime = createRuntime({ db: store.db, agents: [agent(name, { model, budget: BUDGET, memory: keys })] })
     worker = await runtime.work({ pollMs: 60 })
@@ -96,12 +99,9 @@ describe.each(ENGINES)('a memory through its life, on the %s store', (engine) =>
 
   it('E4 words that the person did not say are no evidence, whoever quotes them', async () => {
     const actor = ann()
-    await say(actor, `remember ${JSON.stringify({ key: 'home_city', value: 'Oslo', quote: 'I moved to the north' })}`)
-    // the quote stands in the request itself: it is what the model repeats, and the person has said so
-    const asked = await say(actor, 'hello there')
-    expect(asked.end).toBe('completed')
-    const { items } = await runtime.memory.list(ann(), page)
-    expect(items).toEqual([])
+    const { run } = await say(actor, `misquote ${JSON.stringify({ key: 'home_city', value: 'Oslo' })}`)
+    expect(await runtime.reads.effects(actor, run)).toMatchObject([{ tool: 'memory.remember', status: 'settled' }])
+    expect(await remembered(actor)).toEqual([])
   })
 
   it('E6 what has a high impact is asked about first, and exactly what was shown is saved', async () => {
