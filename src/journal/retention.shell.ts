@@ -114,10 +114,7 @@ export function retentionOf(parts: RetentionParts): Retention {
 }
 
 /** Sweeps once an hour, in every process, what was not swept for a day. */
-export function startSweeping(
-  parts: RetentionParts,
-  onError: (error: unknown) => void,
-): { stop(): Promise<void> } {
+export function startSweeping(parts: RetentionParts, onError: (error: unknown) => void): { stop(): Promise<void> } {
   const stopping = new AbortController()
   async function loop(): Promise<void> {
     for (;;) {

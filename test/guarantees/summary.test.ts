@@ -206,7 +206,9 @@ describe.each(ENGINES)('a summary, on the %s store', (engine) => {
     const last = await talk(stage, 6)
     await settled(stage, last.session, 1)
     const operator = person('operator', 'olga')
-    await store.admin(`update plimsoll.run set ended_at = now() - interval '3 days' where session_id = $1`, [last.session])
+    await store.admin(`update plimsoll.run set ended_at = now() - interval '3 days' where session_id = $1`, [
+      last.session,
+    ])
     await stage.runtime.retention.set(operator, 'message', 1, 'short')
     await stage.runtime.retention.run(operator, false)
     expect((await summariesOf(last.session))[0]).toMatchObject({ state: 'stale', size: 0 })
