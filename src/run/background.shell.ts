@@ -81,6 +81,7 @@ export function backgroundOf(parts: Parts): Background {
       }),
     async forget(scope, forgotten) {
       const hit = await summariesHit(summarising, scope, forgotten)
+      if (hit.runs.length + hit.sessions.length === 0) return 0
       // first who writes, then what is written
       const removed = await forgetErrands(errands, scope, hit)
       const sessions = await summaries.markStale(scope, hit)

@@ -323,7 +323,7 @@ describe.skipIf(!inject('postgres'))('a reader on another server than the worker
       const server = createRuntime({ db: store.db, agents: [told] })
       const { run } = await server.submit(person(), { agent: 'told', text: 'go' })
       await until(() => heard.includes('asked'))
-      child.send({ say: 'half' })
+      child.send({ turn: 1, say: 'half' })
       const client = await reading(store, server, run)
       await client.leave()
       const state = async () =>
@@ -333,7 +333,7 @@ describe.skipIf(!inject('postgres'))('a reader on another server than the worker
       expect(heard).toContain('left: client_gone')
       const next = await reading(store, server, run)
       await until(() => heard.filter((m) => m === 'asked').length === 2)
-      for (const order of [{ say: 'whole' }, { end: true }]) child.send(order)
+      for (const order of [{ say: 'whole' }, { end: true }]) child.send({ turn: 2, ...order })
       await until(async () => (await state())?.status === 'succeeded')
       await next.stop()
     } finally {
