@@ -10,7 +10,7 @@ import type { Entry, MemoryId } from '../../src/memory/entry.ts'
 import { memoryStore } from '../../src/memory/memory.store.ts'
 import { tool } from '../../src/tool/define.ts'
 import { placesOf } from '../setup/places.ts'
-import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { ENGINES, isFirst, openStore, type TestStore } from '../setup/engines.ts'
 import { unique } from '../setup/seed.ts'
 import { type Play, play } from '../setup/stage.ts'
 
@@ -163,6 +163,8 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     expect((await stage.runtime.memory.list(actor, page)).items.map((m) => m.id)).toEqual([other])
     expect(receipt.memories).toHaveLength(3)
   })
+
+  if (!isFirst(engine)) return
 
   it('G8 a withdrawn purpose takes what it covers, and a given one lets it be said again', async () => {
     const actor = ann()
