@@ -23,6 +23,8 @@ export interface AgentSpec {
   /** Rules for the model; never cut from the context. */
   readonly instructions?: string
   readonly tools?: readonly Contract[]
+  /** Names of procedures: those that are approved when a run is made are among its rules. See docs/memory.md. */
+  readonly procedures?: readonly string[]
   readonly budget: BudgetSpec
   /** What may be remembered of whom it talks to; default: nothing, and nothing is read. */
   readonly memory?: MemoryKeys

@@ -1,6 +1,7 @@
 /** One model call: context, attempt, judgement of its form. */
 import { assemble, type Context, messagesOf, type Remembered } from '../context/assemble.ts'
 import { halved } from '../context/limits.ts'
+import { type Rule, rulesText } from '../memory/procedure.ts'
 import { Fault, type FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
 import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
@@ -31,7 +32,8 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   const memory = await still(parts, work, recalled && 'memory' in recalled ? recalled.memory : [])
   if (memory === null && parts.agent.memory?.endsWithout) return WITHOUT_MEMORY
   const withoutMemory = recalled?.state === 'unavailable' || memory === null
-  const context: Context = { ...run.context, memory: memory ?? [], withoutMemory }
+  const rules = await rulesLeft(parts, run)
+  const context: Context = { ...run.context, rules, memory: memory ?? [], withoutMemory }
   const hooked = hooksBefore(parts, work)
   if (hooked === null) return failedHook(run)
   parts.asking()
@@ -127,6 +129,16 @@ async function still(
   }
 }
 
+/** G2: what was forgotten since the run was read is no rule any more. Nothing is sent when nobody knows. */
+async function rulesLeft({ runs }: ActParts, { key, context: { rules = [] } }: Run): Promise<readonly Rule[]> {
+  if (rules.length === 0) return rules
+  const left = await runs.rulesLeft(
+    key,
+    rules.map((rule) => rule.id),
+  )
+  return rules.filter((rule) => left.has(rule.id))
+}
+
 /** A call with all of its attempts: whether anything came, how many there were, until when. */
 interface Sending {
   sent: boolean
@@ -149,7 +161,7 @@ async function send(
   const { context, hooked, reservation, sending } = given
   const assembled = withAdded(assemble(context).parts, hooked.added)
   const request: ModelRequest = {
-    messages: messagesOf(agent.instructions, { parts: assembled }),
+    messages: messagesOf(rulesText(agent.instructions, context.rules ?? []), { parts: assembled }),
     tools: offered(agent, work, hooked),
     maxOutputTokens: reservation.maxOutputTokens,
   }

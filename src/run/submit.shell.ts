@@ -13,6 +13,7 @@ import type { Actor, Scope } from '../kernel/scope.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { reserve } from './budget.ts'
+import { tokensOfRules } from './snapshot.ts'
 import type { RunStore, SessionBefore, Submission, Submitted } from './run.store.ts'
 
 export interface SubmitRequest {
@@ -63,12 +64,14 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
   const session = request.session ?? parts.ids.next('ses')
   const body: MessageBody = { role: 'user', text: request.text }
   const tokens = tokensOf(request.text, agent.context.count)
+  const rules = agent.procedures.length > 0 ? await parts.runs.rulesNow(scope, agent.procedures) : []
+  const fixedTokens = agent.fixedTokens + tokensOfRules(rules, agent)
   const paid = reserve(
     { limits: agent.limits, rules: agent.rules },
     { tokens: 0, cost: 0 },
     // a longer conversation is cut before it is sent
     Math.min(
-      agent.fixedTokens + (agent.memory ? agent.context.memory : 0) + (before?.tokens ?? 0) + tokens,
+      fixedTokens + (agent.memory ? agent.context.memory : 0) + (before?.tokens ?? 0) + tokens,
       agent.context.most,
     ),
   )
@@ -108,6 +111,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
       reserved_tokens: reservation.tokens,
       reserved_cost: reservation.cost,
       tokens,
+      procedures: rules.map((rule) => rule.id),
     },
   })
   await parts.fault('submit.after')
