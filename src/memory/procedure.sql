@@ -8,9 +8,9 @@ with held as (
   order by m.id for share
 ), occasions as (
   select count(distinct case when s.kind = 'memory' then s.ref
-    when s.kind in ('message', 'call') then coalesce(r.session_id, s.run_id, split_part(s.ref, '.', 1)) else s.memory_id end) as n
+    when s.kind in ('message', 'call') then coalesce(r.session_id, s.run_id, substring(s.ref from '^[^./]+')) else s.memory_id end) as n
   from held join plimsoll.memory_source s on s.tenant_id = :tenant::text and s.memory_id = held.id and s.role = 'evidence'
-  left join plimsoll.run r on r.tenant_id = s.tenant_id and r.id = coalesce(s.run_id, split_part(s.ref, '.', 1))
+  left join plimsoll.run r on r.tenant_id = s.tenant_id and r.id = coalesce(s.run_id, substring(s.ref from '^[^./]+'))
 ), all_of as (
   select array_agg(id order by id) as ids, array_agg(version order by id) as versions, count(*) as n from held
 ), made as (
@@ -19,7 +19,7 @@ with held as (
     1 + coalesce((select max(p.version) from plimsoll.procedure p where p.tenant_id = :tenant::text and p.environment = :environment::text
       and p.name = :name::text), 0), :body::bytea, :hash::text, a.ids, a.versions, :actor::text
   from all_of a, occasions o where a.n = cardinality(:sources::text[]) and o.n >= :occasions::int
-  on conflict do nothing
+  on conflict (tenant_id, environment, name, version) do nothing
   returning id
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
@@ -31,7 +31,7 @@ select coalesce((select id from made), '') as "id!", (select n = cardinality(:so
 -- name: procedures
 -- newest first, or one; without their texts where `body` is false
 select p.id, p.name, p.version, case when :body::boolean then p.body else ''::bytea end as "body!", p.body_hash as hash, p.status, p.sources,
-  p.source_versions as "sourceVersions", p.evaluation, p.score, p.passed, p.proposed_by as "proposedBy", p.approved_by as "approvedBy",
+  to_jsonb(p.source_versions) as "sourceVersions!", p.evaluation, p.score, p.passed, p.proposed_by as "proposedBy", p.approved_by as "approvedBy",
   (extract(epoch from p.created_at) * 1000)::int8 as "createdAt!", (extract(epoch from p.evaluated_at) * 1000)::int8 as "evaluatedAt?",
   (extract(epoch from p.approved_at) * 1000)::int8 as "approvedAt?", (extract(epoch from p.ended_at) * 1000)::int8 as "endedAt?",
   (extract(epoch from p.forgotten_at) * 1000)::int8 as "forgottenAt?"

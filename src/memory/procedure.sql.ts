@@ -24,7 +24,7 @@ export interface ProposeProcedureRow {
  * happened on several occasions. An occasion is a conversation, and what somebody wrote without one.
  */
 export const proposeProcedure: Statement<ProposeProcedureParams, ProposeProcedureRow> = {
-  name: 'procedure_proposeProcedure_fd02be1b',
+  name: 'procedure_proposeProcedure_676d1362',
   text: `with held as (
   select m.id, m.version from plimsoll.memory m
   where m.tenant_id = $1::text and m.environment = $2::text and m.id = any ($3::text[]) and m.kind = 'experience'
@@ -32,9 +32,9 @@ export const proposeProcedure: Statement<ProposeProcedureParams, ProposeProcedur
   order by m.id for share
 ), occasions as (
   select count(distinct case when s.kind = 'memory' then s.ref
-    when s.kind in ('message', 'call') then coalesce(r.session_id, s.run_id, split_part(s.ref, '.', 1)) else s.memory_id end) as n
+    when s.kind in ('message', 'call') then coalesce(r.session_id, s.run_id, substring(s.ref from '^[^./]+')) else s.memory_id end) as n
   from held join plimsoll.memory_source s on s.tenant_id = $1::text and s.memory_id = held.id and s.role = 'evidence'
-  left join plimsoll.run r on r.tenant_id = s.tenant_id and r.id = coalesce(s.run_id, split_part(s.ref, '.', 1))
+  left join plimsoll.run r on r.tenant_id = s.tenant_id and r.id = coalesce(s.run_id, substring(s.ref from '^[^./]+'))
 ), all_of as (
   select array_agg(id order by id) as ids, array_agg(version order by id) as versions, count(*) as n from held
 ), made as (
@@ -43,7 +43,7 @@ export const proposeProcedure: Statement<ProposeProcedureParams, ProposeProcedur
     1 + coalesce((select max(p.version) from plimsoll.procedure p where p.tenant_id = $1::text and p.environment = $2::text
       and p.name = $5::text), 0), $6::bytea, $7::text, a.ids, a.versions, $8::text
   from all_of a, occasions o where a.n = cardinality($3::text[]) and o.n >= $9::int
-  on conflict do nothing
+  on conflict (tenant_id, environment, name, version) do nothing
   returning id
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
@@ -71,7 +71,7 @@ export interface ProceduresRow {
   readonly hash: string
   readonly status: string
   readonly sources: string[]
-  readonly sourceVersions: number[]
+  readonly sourceVersions: unknown
   readonly evaluation: string | null
   readonly score: number | null
   readonly passed: boolean | null
@@ -87,9 +87,9 @@ export interface ProceduresRow {
  * newest first, or one; without their texts where `body` is false
  */
 export const procedures: Statement<ProceduresParams, ProceduresRow> = {
-  name: 'procedure_procedures_9217d4f4',
+  name: 'procedure_procedures_944d873f',
   text: `select p.id, p.name, p.version, case when $1::boolean then p.body else ''::bytea end as "body", p.body_hash as hash, p.status, p.sources,
-  p.source_versions as "sourceVersions", p.evaluation, p.score, p.passed, p.proposed_by as "proposedBy", p.approved_by as "approvedBy",
+  to_jsonb(p.source_versions) as "sourceVersions", p.evaluation, p.score, p.passed, p.proposed_by as "proposedBy", p.approved_by as "approvedBy",
   (extract(epoch from p.created_at) * 1000)::int8 as "createdAt", (extract(epoch from p.evaluated_at) * 1000)::int8 as "evaluatedAt",
   (extract(epoch from p.approved_at) * 1000)::int8 as "approvedAt", (extract(epoch from p.ended_at) * 1000)::int8 as "endedAt",
   (extract(epoch from p.forgotten_at) * 1000)::int8 as "forgottenAt"

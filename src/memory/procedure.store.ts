@@ -146,9 +146,11 @@ function factsOf(row: ProceduresRow, hash: string): ProcedureFacts {
     version: row.version,
     hash,
     status: row.status as ProcedureStatus,
-    sources: row.sources.map((memory, i) => ({ memory: memory as MemoryId, version: row.sourceVersions[i] ?? 0 })),
-    evaluation:
-      name === null || score === null || passed === null || at === null ? null : { name, score, passed, at },
+    sources: row.sources.map((memory, i) => ({
+      memory: memory as MemoryId,
+      version: (row.sourceVersions as readonly number[])[i] ?? 0,
+    })),
+    evaluation: name === null || score === null || passed === null || at === null ? null : { name, score, passed, at },
     proposedBy: row.proposedBy,
     createdAt: row.createdAt,
     approvedBy: row.approvedBy,
