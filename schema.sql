@@ -899,16 +899,16 @@ create table plimsoll.procedure (
   constraint procedure_check1 CHECK (((status = ANY (ARRAY['approved'::text, 'retired'::text])) = (approved_at IS NOT NULL))),
   constraint procedure_check2 CHECK (((approved_by IS NULL) = (approved_at IS NULL))),
   constraint procedure_check3 CHECK (((passed IS NULL) = (evaluated_at IS NULL))),
-  constraint procedure_check4 CHECK (((approved_at IS NULL) OR (passed IS TRUE))),
+  constraint procedure_check4 CHECK (((forgotten_at IS NULL) = (octet_length(body) > 0))),
+  constraint procedure_check5 CHECK (((approved_at IS NULL) OR (passed IS TRUE))),
   constraint procedure_sources_check CHECK ((cardinality(sources) > 0)),
   constraint procedure_status_check CHECK ((status = ANY (ARRAY['proposed'::text, 'evaluated'::text, 'approved'::text, 'retired'::text, 'declined'::text]))),
-  constraint procedure_version_check CHECK ((version > 0)),
-  constraint procedure_standing EXCLUDE USING btree (tenant_id WITH =, environment WITH =, name WITH =) WHERE ((status = 'approved'::text)) DEFERRABLE INITIALLY DEFERRED
+  constraint procedure_version_check CHECK ((version > 0))
 );
 alter table plimsoll.procedure enable row level security;
 alter table plimsoll.procedure force row level security;
 alter table plimsoll.procedure owner to plimsoll_owner;
-CREATE TRIGGER procedure_text_stays BEFORE UPDATE OF body, body_hash ON plimsoll.procedure FOR EACH ROW EXECUTE FUNCTION plimsoll.procedure_text_stays();
+CREATE UNIQUE INDEX procedure_standing ON plimsoll.procedure USING btree (tenant_id, environment, name) WHERE (status = 'approved'::text);
 create policy tenant on plimsoll.procedure for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.procedure to plimsoll_app;
 grant update (approved_at, approved_by, body, body_hash, ended_at, evaluated_at, evaluation, forgotten_at, passed, score, status) on table plimsoll.procedure to plimsoll_app;
@@ -1850,20 +1850,6 @@ begin
 end $function$;
 alter function plimsoll.outbox_take(text,text[],integer,integer,text[]) owner to plimsoll_relay;
 grant execute on function plimsoll.outbox_take(text,text[],integer,integer,text[]) to plimsoll_app;
-
-CREATE OR REPLACE FUNCTION plimsoll.procedure_text_stays()
- RETURNS trigger
- LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$
-begin
-  if octet_length(new.body) > 0 and (new.body <> old.body or new.body_hash <> old.body_hash) then
-    raise exception using errcode = '23514', message = 'the text of a procedure does not change';
-  end if;
-  return new;
-end $function$;
-alter function plimsoll.procedure_text_stays() owner to plimsoll_owner;
-grant execute on function plimsoll.procedure_text_stays() to public;
 
 CREATE OR REPLACE FUNCTION plimsoll.reap(p_limit integer)
  RETURNS integer

@@ -34,7 +34,8 @@ select p.id, p.name, p.version, case when :body::boolean then p.body else ''::by
   to_jsonb(p.source_versions) as "sourceVersions!", p.evaluation, p.score, p.passed, p.proposed_by as "proposedBy", p.approved_by as "approvedBy",
   (extract(epoch from p.created_at) * 1000)::int8 as "createdAt!", (extract(epoch from p.evaluated_at) * 1000)::int8 as "evaluatedAt?",
   (extract(epoch from p.approved_at) * 1000)::int8 as "approvedAt?", (extract(epoch from p.ended_at) * 1000)::int8 as "endedAt?",
-  (extract(epoch from p.forgotten_at) * 1000)::int8 as "forgottenAt?"
+  (extract(epoch from coalesce(p.forgotten_at, (select min(t.created_at) from plimsoll.tombstone t where t.tenant_id = p.tenant_id
+    and t.kind = 'memory' and t.id = any (p.sources)))) * 1000)::int8 as "forgottenAt?"
 from plimsoll.procedure p
 where p.tenant_id = :tenant::text and p.environment = :environment::text and (:id::text = '' or p.id = :id::text)
   and (:name::text = '' or p.name = :name::text) and (:after::text = '' or p.id < :after::text)
@@ -56,34 +57,35 @@ with done as (
 select id as "id!" from done;
 
 -- name: approveProcedure
--- All versions of the name are locked first, so that of two approvals at one moment one follows the other; then the memories that it
--- comes from, so that one that is being forgotten is seen. What stood before ends in the same statement.
-with held as (
-  select p.id, p.version, p.status, p.passed, p.body_hash, p.sources, p.source_versions from plimsoll.procedure p
-  where p.tenant_id = :tenant::text and p.environment = :environment::text and p.name = (select x.name from plimsoll.procedure x
-    where x.tenant_id = :tenant::text and x.environment = :environment::text and x.id = :id::text)
-  order by p.version for update
-), wanted as (
-  select h.* from held h where h.id = :id::text and h.status = 'evaluated' and h.passed and h.body_hash = :hash::text
+-- The version is locked, and then the memories that it comes from, so that one that is being forgotten is seen. What stood before ends
+-- in the same statement. When another version of the name is approved at this moment, `procedure_standing` refuses: it is sent again.
+with wanted as (
+  select p.id, p.name, p.sources, p.source_versions from plimsoll.procedure p
+  where p.tenant_id = :tenant::text and p.environment = :environment::text and p.id = :id::text and p.status = 'evaluated' and p.passed
+    and p.body_hash = :hash::text
+  for update
 ), standing as (
   select m.id, m.version from plimsoll.memory m
   where m.tenant_id = :tenant::text and m.environment = :environment::text and m.deleted_at is null
     and m.id in (select unnest(w.sources) from wanted w) order by m.id for share
 ), good as (
-  select w.id from wanted w where not exists (select from unnest(w.sources, w.source_versions) as s (id, version)
+  select w.id, w.name from wanted w where not exists (select from unnest(w.sources, w.source_versions) as s (id, version)
     where not exists (select from standing t where t.id = s.id and t.version = s.version))
-), changed as (
-  update plimsoll.procedure p set status = case when p.id = good.id then 'approved' else 'retired' end,
-    approved_by = case when p.id = good.id then :actor::text else p.approved_by end,
-    approved_at = case when p.id = good.id then now() else p.approved_at end, ended_at = case when p.id = good.id then null else now() end
-  from good, held h
-  where p.tenant_id = :tenant::text and p.id = h.id and (h.id = good.id or h.status = 'approved')
+), ended as (
+  update plimsoll.procedure p set status = 'retired', ended_at = now() from good
+  where p.tenant_id = :tenant::text and p.environment = :environment::text and p.name = good.name and p.status = 'approved'
+  returning p.id
+), begun as (
+  -- behind the end of the other one: there are never two
+  update plimsoll.procedure p set status = 'approved', approved_by = :actor::text, approved_at = now()
+  from good, (select count(*) as n from ended) as e
+  where p.tenant_id = :tenant::text and p.id = good.id and e.n >= 0
   returning p.id
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
-  select :tenant::text, :environment::text, :audit::text, 'operator', :actor::text, 'procedure.approve', good.id, 'approved', :reason::text from good
+  select :tenant::text, :environment::text, :audit::text, 'operator', :actor::text, 'procedure.approve', begun.id, 'approved', :reason::text from begun
 )
-select c.id as "id!" from changed c where c.id = :id::text;
+select id as "id!" from begun;
 
 -- name: endProcedure
 -- a rule is retired; what never was one is declined
@@ -102,6 +104,9 @@ select id as "id!" from done;
 -- the rules of these names as they stand now, in the order of the names
 select p.id, p.name, p.version, p.body, p.body_hash as hash from plimsoll.procedure p
 where p.tenant_id = :tenant::text and p.environment = :environment::text and p.name = any (:names::text[]) and p.status = 'approved'
+  -- what is gone is no rule from this moment on, also before its text is taken away
+  and not exists (select from plimsoll.tombstone t where t.tenant_id = p.tenant_id and t.kind = 'memory'
+    and t.id = any (p.sources))
 order by array_position(:names::text[], p.name);
 
 -- name: keptProcedures
@@ -109,7 +114,8 @@ order by array_position(:names::text[], p.name);
 select p.id, p.name, p.version, case when :body::boolean then p.body else ''::bytea end as "body!", p.body_hash as hash
 from plimsoll.procedure p
 where p.tenant_id = :tenant::text and p.environment = :environment::text and p.id = any (:ids::text[]) and p.approved_at is not null
-  and p.forgotten_at is null
+  and p.forgotten_at is null and not exists (select from plimsoll.tombstone t where t.tenant_id = p.tenant_id and t.kind = 'memory'
+    and t.id = any (p.sources))
 order by array_position(:ids::text[], p.id);
 
 -- name: forgetProcedures

@@ -87,12 +87,13 @@ export interface ProceduresRow {
  * newest first, or one; without their texts where `body` is false
  */
 export const procedures: Statement<ProceduresParams, ProceduresRow> = {
-  name: 'procedure_procedures_944d873f',
+  name: 'procedure_procedures_6b4da7ae',
   text: `select p.id, p.name, p.version, case when $1::boolean then p.body else ''::bytea end as "body", p.body_hash as hash, p.status, p.sources,
   to_jsonb(p.source_versions) as "sourceVersions", p.evaluation, p.score, p.passed, p.proposed_by as "proposedBy", p.approved_by as "approvedBy",
   (extract(epoch from p.created_at) * 1000)::int8 as "createdAt", (extract(epoch from p.evaluated_at) * 1000)::int8 as "evaluatedAt",
   (extract(epoch from p.approved_at) * 1000)::int8 as "approvedAt", (extract(epoch from p.ended_at) * 1000)::int8 as "endedAt",
-  (extract(epoch from p.forgotten_at) * 1000)::int8 as "forgottenAt"
+  (extract(epoch from coalesce(p.forgotten_at, (select min(t.created_at) from plimsoll.tombstone t where t.tenant_id = p.tenant_id
+    and t.kind = 'memory' and t.id = any (p.sources)))) * 1000)::int8 as "forgottenAt"
 from plimsoll.procedure p
 where p.tenant_id = $2::text and p.environment = $3::text and ($4::text = '' or p.id = $4::text)
   and ($5::text = '' or p.name = $5::text) and ($6::text = '' or p.id < $6::text)
@@ -147,37 +148,37 @@ export interface ApproveProcedureRow {
   readonly id: string
 }
 /**
- * All versions of the name are locked first, so that of two approvals at one moment one follows the other; then the memories that it
- * comes from, so that one that is being forgotten is seen. What stood before ends in the same statement.
+ * The version is locked, and then the memories that it comes from, so that one that is being forgotten is seen. What stood before ends
+ * in the same statement. When another version of the name is approved at this moment, `procedure_standing` refuses: it is sent again.
  */
 export const approveProcedure: Statement<ApproveProcedureParams, ApproveProcedureRow> = {
-  name: 'procedure_approveProcedure_57b9795b',
-  text: `with held as (
-  select p.id, p.version, p.status, p.passed, p.body_hash, p.sources, p.source_versions from plimsoll.procedure p
-  where p.tenant_id = $1::text and p.environment = $2::text and p.name = (select x.name from plimsoll.procedure x
-    where x.tenant_id = $1::text and x.environment = $2::text and x.id = $3::text)
-  order by p.version for update
-), wanted as (
-  select h.* from held h where h.id = $3::text and h.status = 'evaluated' and h.passed and h.body_hash = $4::text
+  name: 'procedure_approveProcedure_13b76a78',
+  text: `with wanted as (
+  select p.id, p.name, p.sources, p.source_versions from plimsoll.procedure p
+  where p.tenant_id = $1::text and p.environment = $2::text and p.id = $3::text and p.status = 'evaluated' and p.passed
+    and p.body_hash = $4::text
+  for update
 ), standing as (
   select m.id, m.version from plimsoll.memory m
   where m.tenant_id = $1::text and m.environment = $2::text and m.deleted_at is null
     and m.id in (select unnest(w.sources) from wanted w) order by m.id for share
 ), good as (
-  select w.id from wanted w where not exists (select from unnest(w.sources, w.source_versions) as s (id, version)
+  select w.id, w.name from wanted w where not exists (select from unnest(w.sources, w.source_versions) as s (id, version)
     where not exists (select from standing t where t.id = s.id and t.version = s.version))
-), changed as (
-  update plimsoll.procedure p set status = case when p.id = good.id then 'approved' else 'retired' end,
-    approved_by = case when p.id = good.id then $5::text else p.approved_by end,
-    approved_at = case when p.id = good.id then now() else p.approved_at end, ended_at = case when p.id = good.id then null else now() end
-  from good, held h
-  where p.tenant_id = $1::text and p.id = h.id and (h.id = good.id or h.status = 'approved')
+), ended as (
+  update plimsoll.procedure p set status = 'retired', ended_at = now() from good
+  where p.tenant_id = $1::text and p.environment = $2::text and p.name = good.name and p.status = 'approved'
+  returning p.id
+), begun as (
+  update plimsoll.procedure p set status = 'approved', approved_by = $5::text, approved_at = now()
+  from good, (select count(*) as n from ended) as e
+  where p.tenant_id = $1::text and p.id = good.id and e.n >= 0
   returning p.id
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome, reason)
-  select $1::text, $2::text, $6::text, 'operator', $5::text, 'procedure.approve', good.id, 'approved', $7::text from good
+  select $1::text, $2::text, $6::text, 'operator', $5::text, 'procedure.approve', begun.id, 'approved', $7::text from begun
 )
-select c.id as "id" from changed c where c.id = $3::text`,
+select id as "id" from begun`,
   params: ['tenant', 'environment', 'id', 'hash', 'actor', 'audit', 'reason'],
 }
 
@@ -227,9 +228,11 @@ export interface StandingProceduresRow {
  * the rules of these names as they stand now, in the order of the names
  */
 export const standingProcedures: Statement<StandingProceduresParams, StandingProceduresRow> = {
-  name: 'procedure_standingProcedures_dced4c0c',
+  name: 'procedure_standingProcedures_ca0f2e40',
   text: `select p.id, p.name, p.version, p.body, p.body_hash as hash from plimsoll.procedure p
 where p.tenant_id = $1::text and p.environment = $2::text and p.name = any ($3::text[]) and p.status = 'approved'
+  and not exists (select from plimsoll.tombstone t where t.tenant_id = p.tenant_id and t.kind = 'memory'
+    and t.id = any (p.sources))
 order by array_position($3::text[], p.name)`,
   params: ['tenant', 'environment', 'names'],
 }
@@ -251,11 +254,12 @@ export interface KeptProceduresRow {
  * what runs keep: rules that stood when they were made, and still have their text
  */
 export const keptProcedures: Statement<KeptProceduresParams, KeptProceduresRow> = {
-  name: 'procedure_keptProcedures_7b8cb1f7',
+  name: 'procedure_keptProcedures_a50b303b',
   text: `select p.id, p.name, p.version, case when $1::boolean then p.body else ''::bytea end as "body", p.body_hash as hash
 from plimsoll.procedure p
 where p.tenant_id = $2::text and p.environment = $3::text and p.id = any ($4::text[]) and p.approved_at is not null
-  and p.forgotten_at is null
+  and p.forgotten_at is null and not exists (select from plimsoll.tombstone t where t.tenant_id = p.tenant_id and t.kind = 'memory'
+    and t.id = any (p.sources))
 order by array_position($4::text[], p.id)`,
   params: ['body', 'tenant', 'environment', 'ids'],
 }

@@ -81,6 +81,19 @@ interface At {
   readonly hash: string
 }
 
+/** Versions of one name that are approved at one moment: who comes second ends the rule of the first. */
+const MOST_TURNS = 10
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = MOST_TURNS; ; left--) {
+    try {
+      return await work()
+    } catch (error) {
+      if (left === 0 || (error as { readonly constraint?: unknown }).constraint !== 'procedure_standing') throw error
+    }
+  }
+}
+
 export function procedureStore(db: Db, keys: ContentKeys): ProcedureStore {
   const walls = ({ tenant, environment }: Walls): Walls => ({ tenant, environment })
   const veiled = <T extends { readonly reason: string }>(tenant: string, by: T): T => ({
@@ -106,7 +119,7 @@ export function procedureStore(db: Db, keys: ContentKeys): ProcedureStore {
     },
     async list(scope, filter) {
       const rows = await db.read(scope, procedures, { ...walls(scope), id: '', ...filter, body: false })
-      return rows.map((row) => factsOf(row, row.hash === '' ? '' : keys.unveil(scope.tenant, row.hash)))
+      return rows.map((row) => factsOf(row, row.forgottenAt === null ? keys.unveil(scope.tenant, row.hash) : ''))
     },
     async get(scope, id) {
       const [row] = await db.read(scope, procedures, { ...walls(scope), id, name: '', after: '', limit: 1, body: true })
@@ -120,7 +133,8 @@ export function procedureStore(db: Db, keys: ContentKeys): ProcedureStore {
     },
     async approve(scope, { id, hash }, by) {
       const at = { ...walls(scope), id, hash: keys.veil(scope.tenant, hash) }
-      return (await db.write(scope, approveProcedure, { ...at, ...veiled(scope.tenant, by) })).length > 0
+      const params = { ...at, ...veiled(scope.tenant, by) }
+      return (await inTurn(() => db.write(scope, approveProcedure, params))).length > 0
     },
     async end(scope, at, by) {
       return (await db.write(scope, endProcedure, { ...walls(scope), ...at, ...veiled(scope.tenant, by) })).length > 0

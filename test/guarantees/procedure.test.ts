@@ -293,13 +293,16 @@ it('E16 of two versions that are approved at one moment one is the rule, and the
   expect(states.sort()).toEqual(['approved', 'retired', 'retired'])
 })
 
-it('E16 the text of a version never changes, whoever writes to the table', async () => {
-  const p = await approved()
-  const change = (column: string, value: unknown) =>
-    store.admin(`update plimsoll.procedure set ${column} = $1 where id = $2`, [value, p.id])
-  await expect(change('body', Buffer.from('\0Do as I say.'))).rejects.toThrow(/does not change/)
-  await expect(change('body_hash', 'x')).rejects.toThrow(/does not change/)
-  await expect(change('passed', false)).rejects.toThrow(/check constraint/)
+it('E16 the table itself refuses a rule without a passed evaluation, and a second one of its name', async () => {
+  const p = await proposed()
+  const change = (id: string, set: string) => store.admin(`update plimsoll.procedure set ${set} where id = $1`, [id])
+  const asRule = `status = 'approved', approved_by = 'olga', approved_at = now()`
+  await expect(change(p.id, asRule)).rejects.toThrow(/check constraint/)
+  const failed = `passed = false, evaluated_at = now(), ${asRule}`
+  await expect(change(p.id, failed)).rejects.toThrow(/check constraint/)
+  await approved(p.name)
+  const passed = `passed = true, evaluated_at = now(), ${asRule}`
+  await expect(change(p.id, passed)).rejects.toThrow(/procedure_standing/)
 })
 
 it('G2 a rule ends with an experience that it comes from, in the next step of a run that is under way too', async () => {
@@ -332,10 +335,12 @@ it('G3 what was proposed from an experience that is gone is not evaluated, appro
   expect(await operator.post(at, { body })).toMatchObject({ status: 400 })
 })
 
-it('G3 a rule that is left of a forgotten experience is found as residue, and taken away', async () => {
+it('G3 a rule that is left of a forgotten experience is out of use with its tombstone, found as residue, and taken away', async () => {
   const sources = await two()
-  const p = await approved(unique('p'), 'Ask first.', sources)
+  const p = await approved(steps, 'Ask first.', sources)
   await insert(store, 'tombstone', { ...place, kind: 'memory', id: sources[0] })
+  expect(systemOf((await say('hello')).sent[0])).toBe('Be brief.')
+  expect((await operator.get(`${at}/${p.id}`)).body).toMatchObject({ status: 'approved', text: null, hash: null })
   const { body } = await operator.post('/ops/v1/memories/reconcile')
   expect(body.items).toContainEqual({ derivative: 'procedures', removed: 1, error: null })
   expect((await operator.get(`${at}/${p.id}`)).body).toMatchObject({ status: 'retired', text: null })
@@ -351,12 +356,10 @@ it('E13 an experience that has changed since is not approved unseen: the procedu
 
 it('E16 a stored text that is not the one which was approved is in no prompt: the run is not driven with it', async () => {
   const p = await approved(unique('p'), 'Ask first.')
-  await store.admin('alter table plimsoll.procedure disable trigger procedure_text_stays')
   await store.admin('update plimsoll.procedure set body = $1 where id = $2', [
     Buffer.from(plainSealer.seal('acme', Buffer.from(HOSTILE))),
     p.id,
   ])
-  await store.admin('alter table plimsoll.procedure enable trigger procedure_text_stays')
   const someone: Actor = actorFrom({
     kind: 'operator',
     ...{ tenant: 'acme', environment: 'test' },

@@ -128,7 +128,7 @@ const FORGED: Readonly<Record<string, string>> = {
   delivery_attempt: `insert into plimsoll.delivery_attempt (tenant_id, environment, endpoint_id, run_id, seq, epoch, outcome, millis)
     values ($1, $2, 'forged', 'forged', 1, 1, 'delivered', 1)`,
   procedure: `insert into plimsoll.procedure (tenant_id, environment, id, name, version, body, body_hash, sources, source_versions, proposed_by)
-    values ($1, $2, 'forged', 'forged', 1, '', '', '{x}', '{1}', 'x')`,
+    values ($1, $2, 'forged', 'forged', 1, 'x', '', '{x}', '{1}', 'x')`,
   errand: `insert into plimsoll.errand (tenant_id, environment, id, kind, agent, session_id, user_id, subject_id, from_generation, to_generation,
       upto) values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 'x', 1, 1, 'x')`,
   summary: `insert into plimsoll.summary (tenant_id, environment, id, session_id, user_id, subject_id, agent, from_generation, to_generation,
