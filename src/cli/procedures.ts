@@ -107,4 +107,4 @@ const told = (p: Body): readonly string[] => [
         .map((line) => `  ${visible(line)}`)),
 ]
 
-const tell = (p: Body, out: Output): void => out.show(`${visible(field(p, 'id'))}`, ...told(p))
+const tell = (p: Body, out: Output): void => out.show(visible(field(p, 'id')), ...told(p))

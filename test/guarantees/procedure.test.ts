@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { plainSealer } from '../../src/db/seal.ts'
 import { formatId } from '../../src/kernel/ids.ts'
 import type { Actor } from '../../src/kernel/scope.ts'
+import { keepingStore } from '../../src/memory/keeping.store.ts'
 import { memory } from '../../src/memory/key.ts'
 import type { Evaluator } from '../../src/memory/procedures.shell.ts'
 import type { ModelRequest } from '../../src/model/port.ts'
@@ -344,6 +345,20 @@ it('G3 a rule that is left of a forgotten experience is out of use with its tomb
   const { body } = await operator.post('/ops/v1/memories/reconcile')
   expect(body.items).toContainEqual({ derivative: 'procedures', removed: 1, error: null })
   expect((await operator.get(`${at}/${p.id}`)).body).toMatchObject({ status: 'retired', text: null })
+})
+
+it('E16 what a rule comes from does not make room for other memories', async () => {
+  const evictable = async () =>
+    (await keepingStore(store.db, plainSealer).evictable({ tenant: 'acme', environment: 'test' }, 'ann')).map(
+      (m) => m.id,
+    )
+  const sources = await two()
+  const p = await proposed(unique('p'), 'Ask first.', sources)
+  expect(await evictable()).toEqual(expect.arrayContaining(sources))
+  await evaluate(p.id)
+  await approve(p.id, p.hash)
+  const left = await evictable()
+  expect(sources.filter((id) => left.includes(id as never))).toEqual([])
 })
 
 it('E13 an experience that has changed since is not approved unseen: the procedure is proposed anew', async () => {
