@@ -100,12 +100,10 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
   },
   uses: ({ store }, scope, deletion) => store.uses(scope, only(deletion)),
   questions: ({ store }, scope, deletion) =>
-    deletion === null
-      ? Promise.resolve(0)
-      : store.questions(scope, {
-          sessions: deletion.sessions,
-          subject: deletion.kind === 'subject' ? deletion.subject : '',
-        }),
+    store.questions(scope, {
+      sessions: deletion?.sessions ?? [],
+      subject: deletion?.kind === 'subject' ? deletion.subject : '',
+    }),
   async objects({ store, removeObject }, scope, deletion) {
     const artifact = deletion?.kind === 'artifact' ? deletion.target : ''
     const sessions = deletion?.sessions ?? []

@@ -97,4 +97,4 @@ export interface MemoryView {
 }
 
 /** Why a judged entry was not written after all. */
-export type NotWritten = 'no_consent' | 'forgotten' | 'no_member' | 'exists' | 'full'
+export type NotWritten = 'no_consent' | 'declined' | 'forgotten' | 'no_member' | 'exists' | 'full'

@@ -169,6 +169,14 @@ where m.tenant_id = :tenant::text and m.environment = :environment::text and m.d
       and g.user_id = :user::text and g.left_at is null) end
 order by m.id desc limit :limit::int;
 
+-- name: lineageOf
+-- memories as what another is drawn from, without their values: for whoever may draw from all of them
+select m.id, m.subject_id as subject, m.scope, m.scope_id as "scopeId", m.integrity,
+  (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!"
+from plimsoll.memory m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id = any (:ids::text[]) and m.status = 'active'
+  and (m.expires_at is null or m.expires_at > now());
+
 -- name: versionsOf
 select v.version, v.change, v.value, v.value_hash as "valueHash", v.user_id as "writer", v.integrity, v.confidence,
   (extract(epoch from v.valid_from) * 1000)::int8 as "validFrom!", (extract(epoch from v.recorded_at) * 1000)::int8 as "recordedAt!"

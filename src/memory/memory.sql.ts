@@ -295,6 +295,32 @@ order by m.id desc limit $11::int`,
   params: ['tenant', 'environment', 'id', 'after', 'kind', 'key', 'scope', 'scopes', 'subject', 'user', 'limit'],
 }
 
+export interface LineageOfParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly ids: readonly (string | null)[]
+}
+export interface LineageOfRow {
+  readonly id: string
+  readonly subject: string
+  readonly scope: string
+  readonly scopeId: string
+  readonly integrity: string
+  readonly recordedAt: number
+}
+/**
+ * memories as what another is drawn from, without their values: for whoever may draw from all of them
+ */
+export const lineageOf: Statement<LineageOfParams, LineageOfRow> = {
+  name: 'memory_lineageOf_7933b2b1',
+  text: `select m.id, m.subject_id as subject, m.scope, m.scope_id as "scopeId", m.integrity,
+  (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt"
+from plimsoll.memory m
+where m.tenant_id = $1::text and m.environment = $2::text and m.id = any ($3::text[]) and m.status = 'active'
+  and (m.expires_at is null or m.expires_at > now())`,
+  params: ['tenant', 'environment', 'ids'],
+}
+
 export interface VersionsOfParams {
   readonly tenant: string
   readonly id: string
