@@ -35,10 +35,14 @@ export async function accept(parts: Remembering, on: Occasion, question: Shown):
   const entry: Entry = { ...shown, integrity: raised(shown), confirmedBy: on.actor.user, consentBasis: 'confirmed' }
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
     const at = await parts.memories.current(on.scope, entry)
-    const known = { ...bare(parts, on), ...(await kept(parts, on, shown, evidence)) }
+    const { facts, sources } = await kept(parts, on, shown, evidence)
+    const known = { ...bare(parts, on), ...facts }
     const judged = judge(candidate, { ...known, current: at ? [currentFact(at)] : [], inspection })
     if (judged.decision === 'reject') return { outcome: 'refused', reasons: judged.reasons }
-    const done = await save(parts, on, { entry, change: changeOf(entry, at), at, asked, reasons: judged.reasons })
+    const written = { ...entry, sources }
+    const done = await save(parts, on, {
+      ...{ entry: written, change: changeOf(entry, at), at, asked, reasons: judged.reasons },
+    })
     if (done !== 'conflict') return done
   }
   throw new Fault('conflict')
@@ -69,27 +73,43 @@ function evidenceOf({ sources, value }: Entry): Evidence {
   }
 }
 
+interface Kept {
+  readonly facts: Partial<Facts>
+  readonly sources: Entry['sources']
+}
+
 /**
  * The evidence as the question has kept it, which was looked up when it was asked. What others may have taken away or changed
- * since then is looked up again.
+ * since then is looked up again. A memory that has another value by now has closed the question; with more sources it is the same.
  */
-async function kept(parts: Remembering, on: Occasion, shown: Entry, evidence: Evidence): Promise<Partial<Facts>> {
+async function kept(parts: Remembering, on: Occasion, shown: Entry, evidence: Evidence): Promise<Kept> {
+  const { sources } = shown
   switch (evidence.kind) {
     case 'message': {
       const message = { id: evidence.message, role: 'user', author: on.actor.subject, text: evidence.quote } as const
-      return { message: { ...message, at: shown.saidAt, inGroup: false } }
+      return { sources, facts: { message: { ...message, at: shown.saidAt, inGroup: false } } }
     }
     case 'call': {
       const settled = await parts.sources.settled(on.scope, evidence.ref)
-      return settled ? { call: { ref: evidence.ref, contracted: true, result: settled.result } } : {}
+      return {
+        sources,
+        facts: settled ? { call: { ref: evidence.ref, contracted: true, result: settled.result } } : {},
+      }
     }
     case 'memory': {
       const found = await ancestorsOf(parts, on, evidence.ids, shown.place)
-      return { memories: found.map(({ place, ...one }) => ({ ...one, scope: place.scope })) }
+      const now = new Map<string, number>(found.map((one) => [one.id, one.version]))
+      return {
+        facts: { memories: found.map(({ place, ...one }) => ({ ...one, scope: place.scope })) },
+        sources: sources.map((source) => {
+          const seen = source.kind === 'memory' ? now.get(source.ref) : undefined
+          return seen === undefined ? source : { ...source, seen }
+        }),
+      }
     }
     case 'authority':
-      return shown.authority ? { authority: { ...shown.authority, value: shown.value } } : {}
+      return { sources, facts: shown.authority ? { authority: { ...shown.authority, value: shown.value } } : {} }
     case 'operator':
-      return { operator: evidence.ref }
+      return { sources, facts: { operator: evidence.ref } }
   }
 }

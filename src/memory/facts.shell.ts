@@ -37,6 +37,8 @@ export interface Here {
   readonly authority?: { readonly name: string; readonly ref: string; readonly value: Json }
   /** Since when there was enough to say it, where that is no single moment of one source. Milliseconds since the epoch. */
   readonly saidAt?: number
+  /** The versions of memories that were read for what is drawn from them; another one is not what was read. */
+  readonly drawnFrom?: ReadonlyMap<MemoryId, number>
 }
 
 /** A person says it themselves, in so many words: nobody has to be asked whether they mean it. */
@@ -55,6 +57,8 @@ export interface Known {
   /** When the last of its sources was said: what was forgotten or declined since is not brought back by them. */
   readonly saidAt: number
   readonly run: string | null
+  /** The memories that it is drawn from, as they are. */
+  readonly ancestors: readonly Ancestor[]
 }
 
 export const bare = (parts: Knowing, on: Here): Omit<Facts, 'inspection'> => ({
@@ -104,7 +108,7 @@ export async function factsOf(
   }
   const drawnAt = ancestors && ancestors.length > 0 ? Math.max(...ancestors.map((one) => one.recordedAt)) : undefined
   const saidAt = on.saidAt ?? message?.at ?? settled?.at ?? drawnAt ?? base.now
-  return { facts, current, saidAt, run: runOf(evidence) }
+  return { facts, current, saidAt, run: runOf(evidence), ancestors: ancestors ?? [] }
 }
 
 export const currentFact = (at: NonNullable<Current>): Facts['current'][number] => ({
@@ -127,11 +131,12 @@ const runOf = (evidence: Candidate['evidence']): string | null => {
  */
 export async function ancestorsOf(
   { memories }: Knowing,
-  { actor, scope }: Here,
+  { actor, scope, drawnFrom }: Here,
   ids: readonly string[],
   into: Place,
 ): Promise<readonly Ancestor[]> {
-  if (actor.kind === 'operator') return memories.lineage(scope, ids)
+  if (actor.kind === 'operator')
+    return (await memories.lineage(scope, ids)).filter((m) => m.version === (drawnFrom?.get(m.id) ?? m.version))
   const viewer = { subject: actor.subject, user: actor.user, scopes: ['owner', 'member', ...actor.permissions] }
   const found = await Promise.all(ids.map((id) => memories.get(scope, viewer, id as MemoryId)))
   return found.flatMap((m) =>

@@ -106,7 +106,7 @@ export interface Use {
 }
 
 /** A memory that another is drawn from. */
-export type Ancestor = Pick<MemoryView, 'id' | 'subject' | 'place' | 'integrity' | 'recordedAt'>
+export type Ancestor = Pick<MemoryView, 'id' | 'version' | 'subject' | 'place' | 'integrity' | 'recordedAt'>
 
 export type MemoryFacts = Omit<MemoryView, 'value' | 'importance'>
 
@@ -285,7 +285,8 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
       const at = { place: placeText(entry.place), subject, key, slot, purpose, saidAt, writer }
       const forgotten = valueMark(keys, scope.tenant, entry)
       const sources = entry.sources.map((s) => `${s.kind} ${s.ref}`)
-      const [row] = await db.read(scope, whyNot, { ...walls(scope), ...at, forgotten, sources })
+      const drawn = JSON.stringify(entry.sources.filter((s) => s.kind === 'memory' && s.role === 'evidence'))
+      const [row] = await db.read(scope, whyNot, { ...walls(scope), ...at, forgotten, sources, drawn })
       return (row?.reason ?? 'exists') as NotWritten
     },
     list: (scope, viewer, listing) => listed(scope, viewer, '', listing),
@@ -318,7 +319,7 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
     async lineage(scope, ids) {
       const rows = await db.read(scope, lineageOf, { ...walls(scope), ids })
       return rows.map(({ scope: of, scopeId, ...row }) => ({
-        ...(row as Pick<Ancestor, 'id' | 'subject' | 'integrity' | 'recordedAt'>),
+        ...(row as Pick<Ancestor, 'id' | 'version' | 'subject' | 'integrity' | 'recordedAt'>),
         place: { scope: of, id: scopeId } as Place,
       }))
     },

@@ -74,6 +74,8 @@ export async function remember(
     if (decision === 'reject' || !entry) return { outcome: 'refused', reasons }
     if (decision === 'session') return { outcome: 'session', reasons }
     const made = await entryOf(parts, on, { judged: entry, known, direct })
+    if (known.current && entry.change === 'merged' && (await isDrawnAlready(parts, on, made, known.current)))
+      return { outcome: 'saved', memory: known.current.id, version: known.current.version, change: 'merged', reasons }
     // an operator who writes is the person who would be asked
     if (decision === 'ask' && direct === null && candidate.evidence.kind !== 'operator') {
       const id = await ask(parts, on, made, judged)
@@ -98,7 +100,7 @@ async function entryOf(
     subject: judged.subject,
     key: judged.key,
     kind: judged.kind,
-    layer: judged.kind === 'experience' ? 'episodic' : judged.kind === 'task' ? 'session' : 'semantic',
+    layer: layerOf(judged, on),
     slot: judged.slot === '' ? '' : valueHash(parts.content, on.scope.tenant, value),
     value,
     permissionScope: [isShared ? 'member' : 'owner'],
@@ -120,6 +122,12 @@ async function entryOf(
   }
 }
 
+/** What has grown out of episodes is knowledge. */
+function layerOf({ kind, key }: JudgedEntry, { keys }: Occasion): Entry['layer'] {
+  if (kind === 'task') return 'session'
+  return kind === 'experience' && !keys.find(key)?.consolidates ? 'episodic' : 'semantic'
+}
+
 async function sourcesOf(
   parts: Remembering,
   on: Occasion,
@@ -127,9 +135,12 @@ async function sourcesOf(
 ): Promise<readonly Source[]> {
   const quote = judged.quote
   if (direct) return [{ kind: 'user', ref: on.actor.user, role: 'evidence', run: null, quote: null }]
-  const evidence = judged.refs.map(
-    (ref): Source => ({ kind: judged.source, ref, role: 'evidence', run: known.run, quote }),
-  )
+  const seen = new Map<string, number>(known.ancestors.map((one) => [one.id, one.version]))
+  const evidence = judged.refs.map((ref): Source => {
+    const version = seen.get(ref)
+    const read = version === undefined ? {} : { seen: version }
+    return { kind: judged.source, ref, role: 'evidence', run: known.run, quote, ...read }
+  })
   const writer: readonly Source[] =
     on.call === null ? [] : [{ kind: 'call', ref: on.call, role: 'writer', run: on.run, quote: null }]
   const [first] = judged.source === 'message' ? judged.refs : []
@@ -172,12 +183,26 @@ export async function save(parts: Remembering, on: Occasion, saving: Saving): Pr
   const status = asked && (await parts.candidates.get(on.scope, askedOf(on, entry), asked.id))?.status
   if (status && status !== 'pending') throw new Fault('already_decided', undefined, { facts: { outcome: status } })
   const why = await parts.memories.whyNot(on.scope, entry, on.actor.user)
+  if (why === 'moved' && on.drawnFrom === undefined) return 'conflict'
   if (why === 'full' && at === null && (await hasRoom(parts, on, entry))) return 'conflict'
   if (why !== 'exists' && !(why === 'full' && at !== null)) return { outcome: 'refused', reasons: [why] }
   return 'conflict'
 }
 
 const askedOf = ({ actor }: Occasion, { subject }: Entry) => ({ subject, user: actor.user })
+
+/** Drawn a second time from the same memories it says nothing new. */
+async function isDrawnAlready(
+  parts: Remembering,
+  on: Occasion,
+  made: Entry,
+  at: NonNullable<Current>,
+): Promise<boolean> {
+  const drawn = made.sources.filter((s) => s.kind === 'memory' && s.role === 'evidence')
+  if (drawn.length === 0 || (at.status !== 'active' && at.status !== 'cold')) return false
+  const known = new Set((await parts.memories.sources(on.scope, at.id)).map((s) => `${s.kind} ${s.ref}`))
+  return drawn.every((s) => known.has(`memory ${s.ref}`))
+}
 
 /** What may not be forgotten now, such as under a hold, makes no room. */
 const hasRoom = (parts: Remembering, on: Occasion, entry: Entry): Promise<boolean> =>

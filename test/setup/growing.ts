@@ -5,6 +5,9 @@ import type { Actor } from '../../src/kernel/scope.ts'
 import { systemClock, systemIds } from '../../src/kernel/system.shell.ts'
 import { candidateStore } from '../../src/memory/candidate.store.ts'
 import type { Candidate } from '../../src/memory/candidate.ts'
+import type { Consolidating } from '../../src/memory/consolidate.shell.ts'
+import { consolidateStore } from '../../src/memory/consolidate.store.ts'
+import type { Consolidators } from '../../src/memory/consolidate.ts'
 import { inspect } from '../../src/memory/detect/secretlint.shell.ts'
 import type { MemoryKeys } from '../../src/memory/key.ts'
 import { memoryStore } from '../../src/memory/memory.store.ts'
@@ -31,6 +34,24 @@ export const rememberingOn = (db: Db): Remembering => ({
   clock: systemClock,
   ids: systemIds,
   quota: { subject: 1_000, tenant: 100_000 },
+})
+
+export const consolidatingOn = (db: Db, registry: MemoryKeys, consolidators: Consolidators = {}): Consolidating => ({
+  store: consolidateStore(db, plainSealer),
+  remembering: rememberingOn(db),
+  registry,
+  consolidators,
+  writerFor: ({ tenant, environment }, subject) =>
+    actorFrom({
+      kind: 'operator',
+      tenant,
+      environment,
+      user: 'plimsoll',
+      subject: subject || 'plimsoll',
+      permissions: [],
+    }),
+  scopeOf,
+  zoneOf: () => 'UTC',
 })
 
 export function growing(db: Db, keys: MemoryKeys) {
