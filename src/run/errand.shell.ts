@@ -72,23 +72,23 @@ async function stopped(parts: Errands, scope: Walls, { id, run }: Errand, error:
 
 async function goOn(parts: Errands, scope: Walls, errand: Errand): Promise<void> {
   if (errand.state === 'clearing') return clear(parts, scope, errand)
+  const kind = parts.kinds[errand.kind]
+  // of a release that knows more than this one, or of an agent that is no more: another process may come for it
+  if (!kind?.knows(errand.agent))
+    return errand.tries > MOST_TRIES ? endWith(parts, scope, errand, 'unknown_agent') : undefined
   // who threw, or died, at the same place so often does so again
   if (errand.tries > MOST_TRIES) return endWith(parts, scope, errand, 'failed')
   const seen = await parts.store.run(scope, errand.run)
-  if (seen === null) return begin(parts, scope, errand)
+  if (seen === null) return begin(parts, scope, kind, errand)
   if (!isFinal(seen.status as Status)) return void (await parts.store.rest(scope, errand, REST_MS))
   const final = seen.end === 'completed' ? await answerOf(parts, scope, errand) : { end: seen.end ?? 'protocol_error' }
-  await conclude(parts, scope, errand, final)
+  await conclude(parts, scope, kind, { errand, final })
 }
 
-async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void> {
-  const kind = parts.kinds[errand.kind]
-  // an errand of a release that knew more than this one, or of an agent that is no more
-  if (!kind) return endWith(parts, scope, errand, 'unknown_kind')
+async function begin(parts: Errands, scope: Walls, kind: ErrandKind<Walls>, errand: Errand): Promise<void> {
   const asked = await kind.request(scope, errand)
   if ('outcome' in asked) return endWith(parts, scope, errand, asked.outcome)
   const name = errandAgent(errand.agent, errand.kind)
-  if (!parts.agents.has(name)) return endWith(parts, scope, errand, 'unknown_agent')
   const { workSession: session, run } = errand
   const actor = actorOfErrand(scope, errand)
   await parts.runs.openSession(scopeOf(actor), session, name)
@@ -120,11 +120,15 @@ async function answerOf(parts: Errands, scope: Walls, errand: Errand): Promise<E
   return answer ? { text: answer.text } : { end: 'empty_final' }
 }
 
-async function conclude(parts: Errands, scope: Walls, errand: Errand, final: ErrandFinal): Promise<void> {
+async function conclude(
+  parts: Errands,
+  scope: Walls,
+  kind: ErrandKind<Walls>,
+  { errand, final }: { readonly errand: Errand; readonly final: ErrandFinal },
+): Promise<void> {
   if ('end' in final && errand.attempts < MOST_ATTEMPTS) return endWith(parts, scope, errand, null)
   await parts.fault('errand.answered')
-  const kind = parts.kinds[errand.kind]
-  await endWith(parts, scope, errand, kind ? await kind.handle(scope, errand, final) : 'unknown_kind')
+  await endWith(parts, scope, errand, await kind.handle(scope, errand, final))
 }
 
 async function endWith(parts: Errands, scope: Walls, errand: Errand, outcome: string | null): Promise<void> {

@@ -31,6 +31,8 @@ export type ErrandFinal = { readonly text: string } | { readonly end: EndReason 
  * a word of a closed list, kept in the row; content never is.
  */
 export interface ErrandKind<Walls> {
+  /** Whether this program does such errands for conversations with the agent. */
+  knows(agent: string): boolean
   /** What the internal agent is asked, or the outcome when nobody has to be asked. */
   request(scope: Walls, source: ErrandSource): Promise<{ readonly text: string } | { readonly outcome: string }>
   /** Judges the answer and keeps what is worth it. With an `end`: every attempt has failed. */

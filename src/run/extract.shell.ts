@@ -70,6 +70,7 @@ type Word = Outcome['outcome'] | 'nothing' | 'no_consent' | 'invalid' | 'failed'
 const BEST: readonly Outcome['outcome'][] = ['saved', 'asked', 'session', 'refused']
 
 export const extractKind = (parts: Extracting): ErrandKind<Walls> => ({
+  knows: (agent) => parts.of(agent) !== null,
   async request(scope, source) {
     const word = (outcome: Word) => ({ outcome })
     const extracts = parts.of(source.agent)

@@ -2,8 +2,12 @@
  * Memories out of what users say, behind the back of no answer: real runs, scripted models. On one engine: the statements are
  * tried on each where the store is.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { main } from '../../src/cli/program.ts'
 import { plainSealer } from '../../src/db/seal.ts'
 import type { Db } from '../../src/db/port.ts'
 import { Fault } from '../../src/kernel/fault.ts'
@@ -20,6 +24,7 @@ import type { ScriptedAnswer } from '../../src/testing/script.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { openPlane } from '../setup/plane.ts'
 import { rowsWhere } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
 import { gate } from '../setup/stage.ts'
@@ -54,7 +59,7 @@ describe('memories out of what was said', () => {
   beforeAll(async () => {
     store = await openStore(ENGINES[0]!)
   })
-  // a program ends the errands of agents that it does not know
+  // a program holds the errands of agents that it does not know for a while
   afterEach(async () => {
     for (const stop of stops.splice(0)) await stop()
   })
@@ -69,6 +74,8 @@ describe('memories out of what was said', () => {
     readonly name?: string
     readonly talks?: Proposes
     readonly pause?: () => Promise<void>
+    /** Stopped by whom it serves, and not by the end of the test. */
+    readonly kept?: true
   }
   async function program(proposes: Proposes, { more = {}, spec = {}, name = unique('agent'), ...scene }: Scene = {}) {
     const asked: ModelRequest[] = []
@@ -89,7 +96,7 @@ describe('memories out of what was said', () => {
     const runtime = createRuntime({ db: store.db, agents: [acting], ...more })
     const worker = await runtime.work({ pollMs: 20, onError: (error) => void errors.push(error) })
     const stop = () => worker.stop()
-    stops.push(stop)
+    if (!scene.kept) stops.push(stop)
     async function say(actor: Actor, text: string, before?: { session: SessionId; sessionVersion: number }) {
       const made = await runtime.submit(actor, { agent: name, text, ...before })
       for (;;) {
@@ -117,14 +124,14 @@ describe('memories out of what was said', () => {
       },
     }
   }
+  type Stage = Awaited<ReturnType<typeof program>>
   const errandsOf = async (session: string): Promise<readonly Errand[]> =>
     (await store.admin(
       `select id, state, outcome, attempts, work_session, run_id from plimsoll.errand where session_id = $1 and kind = 'extract'
        order by from_generation, created_at`,
       [session],
     )) as unknown as Errand[]
-  const questions = async (stage: Awaited<ReturnType<typeof program>>, actor: Actor) =>
-    (await stage.runtime.memory.questions(actor, page)).items
+  const questions = async (stage: Stage, actor: Actor) => (await stage.runtime.memory.questions(actor, page)).items
 
   it('E10 E4 what was said by the way is remembered when the run has ended, is given to the next conversation, and is read once', async () => {
     const stage = await program((request) =>
@@ -187,27 +194,37 @@ describe('memories out of what was said', () => {
     ['a recalled memory', 'Reykjavik'],
     ['the extractor itself', 'The user adores beekeeping'],
   ]
-  it.each(ECHOES)(
-    'E4 E15 BR-083 BR-087 what %s has said is quoted as the words of the user, and is no memory',
-    async (_, quote) => {
-      const stage = await program(() => json({ key: 'note', value: quote, message: 'm1', quote }), {
+  describe('that nobody has said', () => {
+    let quote = ''
+    let stage: Stage
+    beforeAll(async () => {
+      stage = await program(() => json({ key: 'note', value: quote, message: 'm1', quote }), {
+        kept: true,
         spec: { tools: [look], instructions: 'Everybody here plays chess.' },
         talks: (request) =>
           request.messages.at(-1)?.role === 'user'
             ? { calls: [{ name: 'shelf__look', arguments: {} }] }
             : { text: 'You told me that you love opera.' },
       })
-      const ann = someone()
-      await stage.runtime.memory.remember(ann, { key: 'home_city', value: 'Reykjavik' })
-      const { session } = await stage.say(ann, 'What is my home city, and what do you know?')
-      expect(JSON.stringify(stage.talked.at(-1))).toContain('porcelain owls')
-      expect(JSON.stringify(stage.talked.at(-1))).toContain('Reykjavik')
-      expect(await stage.errands(session)).toMatchObject([{ outcome: 'refused' }])
-      expect(await stage.values(ann)).toEqual(['Reykjavik'])
-      expect(await questions(stage, ann)).toEqual([])
-      expect(told(stage.asked[0])).not.toContain(quote)
-    },
-  )
+    })
+    afterAll(() => stage.stop())
+
+    it.each(ECHOES)(
+      'E4 E15 BR-083 BR-087 what %s has said is quoted as the words of the user, and is no memory',
+      async (_, said) => {
+        quote = said
+        const ann = someone()
+        await stage.runtime.memory.remember(ann, { key: 'home_city', value: 'Reykjavik' })
+        const { session } = await stage.say(ann, 'What is my home city, and what do you know?')
+        expect(JSON.stringify(stage.talked.at(-1))).toContain('porcelain owls')
+        expect(JSON.stringify(stage.talked.at(-1))).toContain('Reykjavik')
+        expect(await stage.errands(session)).toMatchObject([{ outcome: 'refused' }])
+        expect(await stage.values(ann)).toEqual(['Reykjavik'])
+        expect(await questions(stage, ann)).toEqual([])
+        expect(told(stage.asked.at(-1))).not.toContain(quote)
+      },
+    )
+  })
 
   const ODD: readonly [what: string, answer: ScriptedAnswer, outcome: string, attempts: number][] = [
     ['an answer that is no list', { text: "I'm sorry, I can't help with that." }, 'invalid', 3],
@@ -221,18 +238,26 @@ describe('memories out of what was said', () => {
     ['a key of a group', json({ ...TONE, key: 'house_rule' }), 'refused', 1],
     ['a value of another kind', json({ ...TONE, value: { short: true } }), 'refused', 1],
   ]
-  it.each(ODD)(
-    'E10 D4 a model that proposes %s: nothing is remembered, and nobody feels it',
-    async (_, answer, outcome, attempts) => {
-      const stage = await program(() => answer)
-      const ann = someone()
-      const said = await stage.say(ann, SAID)
-      expect(said.end).toBe('completed')
-      expect(await stage.errands(said.session)).toMatchObject([{ outcome, attempts }])
-      expect(await stage.values(ann)).toEqual([])
-      expect((await stage.say(ann, 'And now?', said)).end).toBe('completed')
-    },
-  )
+  describe('from a model that is odd', () => {
+    let answer: ScriptedAnswer = json()
+    let stage: Stage
+    beforeAll(async () => {
+      stage = await program(() => answer, { kept: true })
+    })
+    afterAll(() => stage.stop())
+
+    it.each(ODD)(
+      'E10 D4 a model that proposes %s: nothing is remembered, and nobody feels it',
+      async (_, proposed, outcome, attempts) => {
+        answer = proposed
+        const ann = someone()
+        const said = await stage.say(ann, SAID)
+        expect(said.end).toBe('completed')
+        expect(await stage.errands(said.session)).toMatchObject([{ outcome, attempts }])
+        expect(await stage.values(ann)).toEqual([])
+      },
+    )
+  })
 
   it('E5 E4 a secret that the user has said is refused and stands nowhere but in their message', async () => {
     const secret = 'hunter2-Zx9!q'
@@ -385,6 +410,32 @@ describe('memories out of what was said', () => {
     expect((await stage.runtime.reads.run(ann, (await stage.say(ann, 'Go on?')).run)).end).toBe('completed')
   })
 
+  it('D1 L3 a program that does not extract leaves it to one that does, as in a release that is rolled out', async () => {
+    const ann = someone()
+    const stage = await program(() => json(TONE))
+    const { session } = await stage.runtime.submit(ann, { agent: stage.name, text: SAID })
+    await stage.stop()
+    const source = {
+      id: unique('ern') as ErrandId,
+      kind: 'extract',
+      agent: stage.name,
+      session,
+      from: 1,
+      to: 1,
+      upto: 'run.1',
+    }
+    await errandStore(store.db, plainSealer).open(ann, { ...source, user: ann.user, subject: ann.subject }, 0)
+    // another agent of this program has errands, so it looks for them
+    const old = await program(() => json())
+    const held = async () => (await rowsWhere(store, 'errand', { id: source.id }))[0]
+    while ((await held())?.['tries'] !== 1) await old.runtime.clock.sleep(15)
+    expect(await held()).toMatchObject({ outcome: null, done_at: null })
+    await old.stop()
+    const next = await program(() => json(TONE), { name: stage.name })
+    expect(await next.errands(session)).toMatchObject([{ outcome: 'saved' }])
+    expect(await next.values(ann)).toEqual(['short'])
+  })
+
   it('J9 D1 what an errand does is told to no sink and no endpoint, stands in no list, and stays in the books', async () => {
     const heard: string[] = []
     const publish = async ({ run }: { readonly run: string }) => void heard.push(run)
@@ -413,6 +464,44 @@ describe('memories out of what was said', () => {
     const counts = (await stage.runtime.errands(olga)).filter((one) => one.agent === stage.name)
     expect(counts).toContainEqual({ agent: stage.name, kind: 'extract', outcome: 'saved', errands: 1, attempts: 1 })
     await expect(stage.runtime.errands(ann)).rejects.toMatchObject({ code: 'permission_denied' })
+  })
+
+  it('D1 H7 operators read what became of errands over HTTP and as a command, of their tenant, and nobody else does', async () => {
+    const stage = await program(() => json(TONE))
+    const { session } = await stage.say(someone(), SAID)
+    await stage.errands(session)
+    await stage.stop()
+    // where the keys of the plane are
+    await store.admin(`update plimsoll.errand set environment = 'test' where session_id = $1`, [session])
+    const plane = await openPlane({ db: store.db, agents: [] })
+    const home = mkdtempSync(join(tmpdir(), 'plimsoll-errands-'))
+    try {
+      const [ann, service] = [await plane.user('ann'), await plane.service()]
+      const operator = await plane.operator()
+      for (const who of [ann, service])
+        expect(await who.get('/ops/v1/errands')).toMatchObject({ status: 403, body: { code: 'permission_denied' } })
+      expect((await (await plane.operator('globex')).get('/ops/v1/errands')).body).toEqual({ items: [] })
+      const one = { agent: stage.name, kind: 'extract', outcome: 'saved', errands: 1, attempts: 1 }
+      expect((await operator.get('/ops/v1/errands')).body.items).toContainEqual(one)
+      const access = {
+        secret: '',
+        tenant: 'acme',
+        environment: 'test',
+        operator: operator.bearer,
+        service: service.bearer,
+      }
+      writeFileSync(join(home, 'access.json'), JSON.stringify(access), { mode: 0o600 })
+      writeFileSync(join(home, 'server.json'), JSON.stringify({ pid: process.pid, url: plane.url }))
+      let stdout = ''
+      const out = vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += String(text))))
+      const exit = await main(['errands', '--data', home])
+      out.mockRestore()
+      expect(exit).toBe(0)
+      expect(stdout).toMatch(new RegExp(`${stage.name} +extract +saved +1 +1`))
+    } finally {
+      await plane.close()
+      rmSync(home, { recursive: true, force: true })
+    }
   })
 
   it('E7 of two that open the same extraction at once, one does, however much each has seen', async () => {
