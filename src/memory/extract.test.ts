@@ -55,11 +55,11 @@ describe('what an extraction is asked', () => {
     ['extract_cost_illegal', { memory: keys, extract: { costCents: 0 } }],
     ['line_unknown', { memory: keys, extract: { keys } }],
   ]
-  it.each(BROKEN)('Q5 a definition that is %s fails at load', (code, spec) => {
-    expect(() => agent('a', { model, budget: BUDGET, ...spec } as AgentSpec)).toThrow(code)
+  it.each(BROKEN)('B1 a definition that is %s fails at load', (code, spec) => {
+    expect(() => agent('a', { model, budget: BUDGET, ...spec })).toThrow(code)
   })
 
-  it('Q5 extraction is in the release of its agent, and asks the model of the agent when it names none', () => {
+  it('B1 extraction is in the release of its agent, and asks the model of the agent when it names none', () => {
     const of = (extract?: AgentSpec['extract']) =>
       agent('a', { model, budget: BUDGET, memory: keys, ...(extract && { extract }) })
     const releases = [of(), of({}), of({ costCents: 3 }), of({ model: scripted([], { id: 'small' }) })].map(
