@@ -24,7 +24,7 @@ import type { ScriptedAnswer } from '../../src/testing/script.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { openPlane } from '../setup/plane.ts'
+import { openPlane, until } from '../setup/plane.ts'
 import { rowsWhere } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
 import { gate } from '../setup/stage.ts'
@@ -364,6 +364,38 @@ describe('memories out of what was said', () => {
     expect((await stage.errands(said.session, 2)).map((e) => e.outcome)).toEqual(['forgotten', 'nothing'])
     expect(told(stage.asked.at(-1))).toContain('big cities')
     expect(told(stage.asked.at(-1))).not.toContain('answers short')
+    expect(await stage.values(ann)).toEqual([])
+  })
+
+  it('G2 what was read just before it was forgotten is asked of no model, or taken away again', async () => {
+    const ann = someone()
+    let forget = async (): Promise<unknown> => null
+    const db: Db = {
+      ...store.db,
+      async read(scope, statement, params) {
+        const rows = await store.db.read(scope, statement, params)
+        if (statement.name.startsWith('extract_extractSource')) await forget()
+        return rows
+      },
+    }
+    const stage = await program(() => json(TONE), { more: { db } })
+    const text = `${SAID} I work at ${unique('Porcelain')}.`
+    const said = await stage.runtime.submit(ann, { agent: stage.name, text })
+    let forgotten = 0
+    forget = async () => {
+      if (forgotten++ === 0) await stage.runtime.memory.forgetMessage(ann, `${said.run}.1`)
+    }
+    const [errand] = await stage.errands(said.session)
+    expect(errand).toMatchObject({ outcome: 'forgotten' })
+    // the step that read it may still be at work
+    const begun = () => rowsWhere(store, 'run', { session_id: errand!.work_session })
+    await until(begun, (runs) => runs.length > 0)
+    await until(
+      async () => (await rowsWhere(store, 'session', { id: errand!.work_session })).length,
+      (n) => n === 0,
+    )
+    expect((await begun()).every((run) => run['ended_at'] !== null)).toBe(true)
+    expect(await rowsWhere(store, 'message', { session_id: errand!.work_session })).toEqual([])
     expect(await stage.values(ann)).toEqual([])
   })
 
