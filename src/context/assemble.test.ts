@@ -30,7 +30,7 @@ const call = (id: string, args = '{}'): ModelCall => ({ id, name: 'orders__get',
 const tells = (callId: string, text: string): MessageBody => ({ role: 'tool', callId, name: 'orders__get', text })
 
 const context = (transcript: readonly TranscriptMessage[], most: number, with_: Partial<Context> = {}): Context => ({
-  limits: contextLimits({ tokens: most }, { window: most + 400, maxOutput: 400, leastOutput: 16 }, count),
+  limits: contextLimits({ tokens: most }, { window: most + 400, maxOutput: 400, leastOutput: 16 }, { count }),
   fixedTokens: 30,
   transcript,
   memory: [],

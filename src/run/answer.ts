@@ -38,7 +38,11 @@ const unremembered = (event: NewEvent): NewEvent =>
 function absorbed(before: Run, report: Answered): Moved {
   const { answer } = report
   const run: Run = report.untrusted
-    ? { ...before, integrity: 'untrusted', watermarkFrom: before.watermarkFrom ?? `${before.step + 1}/hook` }
+    ? {
+        ...before,
+        integrity: 'untrusted',
+        watermarkFrom: before.watermarkFrom ?? `${before.step + 1}/${report.untrusted}`,
+      }
     : before
   const asked = answer.kind === 'calls' ? answer.calls : []
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')

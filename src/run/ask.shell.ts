@@ -1,5 +1,5 @@
 /** One model call: context, attempt, judgement of its form. */
-import { assemble, type Context, messagesOf, type Remembered } from '../context/assemble.ts'
+import { assemble, type Context, messagesOf, type Part, type Remembered } from '../context/assemble.ts'
 import { halved } from '../context/limits.ts'
 import { Fault, type FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
@@ -7,6 +7,7 @@ import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
 import type { ModelAnswer, ModelRequest, OfferedTool } from '../model/port.ts'
 import type { ActParts, Recollection, Work } from './acting.ts'
 import { tenantOf } from './admit.shell.ts'
+import { type Attached, attachedTo } from './attach.shell.ts'
 import type { Agent } from './agent.ts'
 import { linked } from './compensate.shell.ts'
 import { coversAnother, droppedUsage } from './dropped.ts'
@@ -34,18 +35,23 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   const context: Context = { ...run.context, memory: memory ?? [], withoutMemory }
   const hooked = hooksBefore(parts, work)
   if (hooked === null) return failedHook(run)
+  const sent = withAdded(assemble(context).parts, hooked.added)
+  // a smaller request refers to nothing that this one does not
+  const attached = await attachedTo(parts, work, sent)
   parts.asking()
   const deadlineMs = parts.clock.now() + Math.min(work.leftMs, parts.agent.modelMs)
   const sending: Sending = { sent: false, attempts: 0, deadlineMs }
-  let result = await send(parts, work, { context, hooked, reservation, sending })
+  const given = { hooked, reservation, sending, attached }
+  let result = await send(parts, work, sent, given)
   // the provider counts otherwise than we do: once more with half of it, instead of a conversation that is stuck
   const isTooLong = 'fault' in result && result.fault.code === 'model_context_overflow' && !sending.sent
   if (isTooLong) {
     const limits = halved(context.limits, run.promptTokens)
     const smaller = { ...context, limits }
-    if (!assemble(smaller).overflows) {
+    const again = assemble(smaller)
+    if (!again.overflows) {
       const { dropped } = result
-      result = await send(parts, work, { context: smaller, hooked, reservation, sending })
+      result = await send(parts, work, withAdded(again.parts, hooked.added), given)
       result = { ...result, dropped: [...dropped, ...result.dropped] }
     }
   }
@@ -60,9 +66,10 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
       : []
   const report = reportOf(parts, work, { result, sent: sending.sent, calls: await linked(parts, run, calls) })
   if (report.kind !== 'model_answered') return report
+  const why = isUntrusted(hooked.added) ? 'hook' : attached.size > 0 ? 'media' : null
   return {
     ...report,
-    ...(isUntrusted(hooked.added) && { untrusted: true }),
+    ...(why && { untrusted: why }),
     ...(context.withoutMemory && { withoutMemory: true }),
   }
 }
@@ -137,19 +144,19 @@ interface Sending {
 async function send(
   parts: ActParts,
   work: Work,
+  sent: readonly Part[],
   given: {
-    readonly context: Context
     readonly hooked: Narrowed
     readonly reservation: Reservation
     readonly sending: Sending
+    readonly attached: Attached
   },
 ): Promise<AttemptResult> {
   const { agent } = parts
   const { run, signal } = work
-  const { context, hooked, reservation, sending } = given
-  const assembled = withAdded(assemble(context).parts, hooked.added)
+  const { hooked, reservation, sending, attached } = given
   const request: ModelRequest = {
-    messages: messagesOf(agent.instructions, { parts: assembled }),
+    messages: messagesOf(agent.instructions, { parts: sent }, attached),
     tools: offered(agent, work, hooked),
     maxOutputTokens: reservation.maxOutputTokens,
   }
