@@ -72,7 +72,9 @@ function audioOf(head: Uint8Array): AudioType | null {
 
 /** `mark` holds one byte per character. */
 const begins = (head: Uint8Array, mark: string, at = 0): boolean =>
-  head.byteLength >= at + mark.length && [...mark].every((sign, i) => head[at + i] === sign.charCodeAt(0))
+  Buffer.from(head.buffer, head.byteOffset, head.byteLength)
+    .subarray(at, at + mark.length)
+    .toString('latin1') === mark
 
 /** `image/jpg` and the like are names that clients use for types of the list. */
 const ALIASES: Readonly<Record<string, string>> = {
