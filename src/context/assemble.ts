@@ -39,7 +39,7 @@ export interface Context {
   readonly summaries: readonly SummaryText[]
 }
 
-export type Section = 'rules' | 'summary' | 'recent' | 'evidence' | 'memory' | 'question' | 'calls'
+export type Section = 'rules' | 'summary' | 'recent' | 'evidence' | 'memory' | 'question' | 'state' | 'calls'
 
 /** A message as it is sent, and where it comes from; `from` is null for what is no message of the transcript. */
 export interface Part {
@@ -78,9 +78,11 @@ export function assemble(context: Context): Assembled {
   const asked = window.placed.findLastIndex((p) => p.messages[0]?.body.role === 'user')
   const before = window.placed
     .slice(0, Math.max(0, asked))
-    .flatMap((p) => partsOf(p, p.unit.kind === 'calls' ? 'evidence' : 'recent'))
-  const question = window.placed.slice(Math.max(0, asked), asked + 1).flatMap((p) => partsOf(p, 'question'))
-  const steps = window.placed.slice(asked + 1).flatMap((p) => partsOf(p, 'calls'))
+    .flatMap((p) => partsOf(p, p.unit.kind === 'calls' ? 'evidence' : 'recent', limits.count))
+  const question = window.placed
+    .slice(Math.max(0, asked), asked + 1)
+    .flatMap((p) => partsOf(p, 'question', limits.count))
+  const steps = window.placed.slice(asked + 1).flatMap((p) => partsOf(p, 'calls', limits.count))
   return {
     parts: [...summary, ...note, ...before, ...memory, ...question, ...steps],
     tokens: window.tokens,
@@ -149,11 +151,13 @@ function userPart(section: Section, text: string, count?: TokenCounter): Part {
   return { section, message: { role: 'user', text }, tokens: tokensOf(text, count), from: null }
 }
 
-const partsOf = (placed: Placed, section: Section): readonly Part[] =>
-  placed.messages.map((m) => {
+const partsOf = ({ messages, state }: Placed, section: Section, count?: TokenCounter): readonly Part[] => [
+  ...messages.map((m): Part => {
     const media = partsIn(m)
     return { section, message: messageOf(m.body), tokens: m.tokens, from: m, ...(media.length > 0 && { media }) }
-  })
+  }),
+  ...(state === undefined ? [] : [userPart('state', state, count)]),
+]
 
 function messageOf(body: MessageBody): ModelMessage {
   if (body.role === 'user') return { role: 'user', text: body.text }

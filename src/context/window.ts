@@ -12,6 +12,7 @@ import type { ContextLimits } from './limits.ts'
 import { mediaBytes, REQUEST_MEDIA_BYTES, withNotes } from './media.ts'
 import { nameOf, type TranscriptMessage } from './message.ts'
 import { relevance, words } from './relevance.ts'
+import { stateOf } from './state.ts'
 import { tokensOf } from './tokens.ts'
 import { type Unit, unitsOf } from './unit.ts'
 
@@ -20,6 +21,8 @@ export interface Placed {
   readonly unit: Unit
   readonly messages: readonly TranscriptMessage[]
   readonly tokens: number
+  /** Behind a question: which of its calls are left out (C1). */
+  readonly state?: string
 }
 
 export interface Window {
@@ -160,13 +163,26 @@ function selected(units: readonly Unit[], selecting: Selecting): readonly Placed
   }
   const asking = question ? mediaBytes(question.messages) : 0
   const fitting: Fitting = { media: { bytes: Math.max(0, MEDIA_LOW - asking) }, limits }
-  const used = keepSteps(steps, { room: room - evidence - recent, most: limits.hard - fixed }, fitting, keep)
+  const stepsRoom = room - evidence - recent
+  // what is told of steps that leave has its place before they do
+  const telling = sumOf(steps) > stepsRoom ? Math.floor(room / STATE_SHARE) : 0
+  const shown = keepSteps(steps, { room: stepsRoom - telling, most: limits.hard - fixed - telling }, fitting, keep)
+  const dropped = steps.filter((unit) => !kept.has(unit))
+  const state = stateOf(dropped, Math.min(telling, room - shown), limits.count)
+  const used = shown + (state === null ? 0 : tokensOf(state, limits.count))
   const free = Math.max(0, room - used)
   const found = keepEvidence({ earlier, question }, Math.max(0, free - recent), { ...selecting, ...fitting }, keep)
   keepTurns(earlier, Math.max(0, free - found), fitting, keep)
-  if (question) keep(whole(question))
+  if (question) keep(withState(whole(question), state, limits))
   return units.flatMap((u) => kept.get(u) ?? [])
 }
+
+/** Of the room of a cut context. */
+const STATE_SHARE = 10
+const sumOf = (units: readonly Unit[]): number => units.reduce((all, u) => all + u.tokens, 0)
+
+const withState = (question: Placed, state: string | null, { count }: ContextLimits): Placed =>
+  state === null ? question : { ...question, state, tokens: question.tokens + tokensOf(state, count) }
 
 type Keep = (placed: Placed) => number
 

@@ -14,7 +14,7 @@ const status = z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded',
 const waitReason = maybe(z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external', 'follower']))
 const phase = z.enum(['planning', 'tool_running', 'awaiting_observation', 'finalizing'])
 
-const section = z.enum(['rules', 'summary', 'recent', 'evidence', 'memory', 'question', 'calls'])
+const section = z.enum(['rules', 'summary', 'recent', 'evidence', 'memory', 'question', 'state', 'calls'])
 
 const action = z.strictObject({
   step: z.int(),
