@@ -61,6 +61,13 @@ export const contextLimits = (
   }
 }
 
+/** For a model that counts `factor` times what we do: what fits into its window then. */
+export const tightened = (limits: ContextLimits, factor: number): ContextLimits => {
+  const hard = Math.floor(limits.hard / Math.max(1, factor))
+  const most = Math.min(limits.most, hard)
+  return { ...limits, most, low: Math.min(limits.low, most), hard }
+}
+
 /** For a model that refused a request of `sent` tokens as too long: half of it, once (BR-108). */
 export const halved = (limits: ContextLimits, sent: number): ContextLimits => {
   const most = Math.floor(sent / 2)

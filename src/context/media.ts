@@ -48,6 +48,10 @@ export const REQUEST_MEDIA_BYTES = 2 * MEDIA_LIMITS.messageBytes
 export const mediaBytes = (messages: readonly TranscriptMessage[]): number =>
   messages.reduce((all, m) => all + partsIn(m).reduce((sum, part) => sum + part.bytes, 0), 0)
 
+/** What the parts of these messages cost. */
+export const partTokens = (messages: readonly TranscriptMessage[]): number =>
+  messages.reduce((all, m) => all + partsIn(m).reduce((sum, part) => sum + part.tokens, 0), 0)
+
 /** The name of a part: `run_….1/2` is the second of its message. */
 export const partName = (
   message: Pick<TranscriptMessage, 'run' | 'seq'>,

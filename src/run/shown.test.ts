@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aCall, after, answered, aRun, asks, aStep, moved, ok, settles } from '../../test/unit/runs.ts'
+import { aCall, after, answered, aRun, asks, aStep, moved, ok, says, settles } from '../../test/unit/runs.ts'
 import { MEDIA_LIMITS, type MediaFacts } from '../kernel/media.ts'
 import type { ModelAnswer } from '../model/port.ts'
 import type { ToolOutcome } from '../tool/contract.ts'
@@ -33,6 +33,20 @@ describe('what a result shows', () => {
     const plain = moved(run, settles([0, ok()]))
     expect(next.promptTokens - plain.run.promptTokens).toBe(700)
     expect(next.reserved.tokens - plain.run.reserved.tokens).toBe(700)
+  })
+
+  it('Q1 T2 a provider that counts a picture as less than we do is believed, and one that counts its words as nothing is not', () => {
+    const body = {
+      role: 'user',
+      text: 'Look.',
+      parts: [{ ...image(10), place: 1, artifact: 'art_0', tokens: 5_000 }],
+    } as const
+    const said = { run: 'run_1', seq: 1, step: 0, body, tokens: 5_010, partial: false }
+    const run = aRun({ promptTokens: 5_110, reserved: { tokens: 6_110, cost: 1_000_000 } })
+    const seen: Run = { ...run, context: { ...run.context, transcript: [said] } }
+    const spent = (input: number) => moved(seen, answered(says('A cat.', { input, output: 20 }))).writes.ledger
+    expect(spent(400)).toMatchObject({ inputTokens: 400, suspect: false, known: true })
+    expect(spent(20)).toMatchObject({ inputTokens: 5_110, suspect: true, known: false })
   })
 
   it('T2 is only named when the agent does not take its kind, when it is no media, and beyond the limits of a message', () => {

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { MEDIA_LIMITS } from '../../src/kernel/media.ts'
 import { openAICompatible } from '../../src/model/openai.shell.ts'
+import { actorFrom } from '../../src/request/actor.ts'
+import { createRuntime } from '../../src/runtime.ts'
 import { fakeProvider, type FakeProvider } from '../../src/testing/provider.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { artifactStore } from '../../src/tool/result/artifact.store.ts'
@@ -255,6 +257,60 @@ describe('what comes with a message, and what calls show', () => {
       status: 422,
       code: 'idempotency_key_reused',
     })
+  })
+
+  it('L3 T2 G9 what a lost request has kept is seen by nobody, is swept, and goes with everything of its subject', async () => {
+    const name = unique('ann')
+    const ann = await plane.user(name)
+    const secret = word()
+    const fault = (point: string) =>
+      point === 'submit.before' ? Promise.reject(new Error('killed')) : Promise.resolve()
+    const dying = createRuntime({ db: store.db, agents: [...plane.runtime.agents.values()], objects, fault })
+    const actor = actorFrom({
+      kind: 'end_user',
+      tenant: 'acme',
+      environment: 'test',
+      user: name,
+      subject: name,
+      permissions: ['*'],
+    })
+    const part = { type: 'image', mediaType: 'image/png', data: png(8, 8, secret) } as const
+    const there = () => foundIn(everyFile(root), encodings(secret))
+    await expect(dying.submit(actor, { agent: 'eyes', text: 'Look.', parts: [part] })).rejects.toThrow('killed')
+    const [row] = (await store.admin('select id, object_key as key from plimsoll.artifact where user_id = $1', [
+      name,
+    ])) as [{ id: string; key: string }]
+    expect(there()).not.toEqual([])
+    expect((await ann.get(`/v1/artifacts/${row.id}`)).status).toBe(404)
+    expect((await ann.post('/v1/deletions', { body: { everything: true } })).status).toBe(202)
+    expect(there()).toEqual([])
+    await expect(dying.submit(actor, { agent: 'eyes', text: 'Look.', parts: [part] })).rejects.toThrow('killed')
+    const [again] = (await store.admin(
+      'select object_key as key from plimsoll.artifact where user_id = $1 and removed_at is null',
+      [name],
+    )) as [{ key: string }]
+    const artifacts = artifactStore(store.db, plane.runtime.sealer)
+    expect(await artifacts.drop(actor, [again.key])).toEqual([again.key])
+  })
+
+  it('T2 without a store of objects, or with one that fails, nothing is stored and the caller is told to try later', async () => {
+    const actor = actorFrom({
+      kind: 'end_user',
+      tenant: 'acme',
+      environment: 'test',
+      user: unique('ann'),
+      subject: unique('ann'),
+      permissions: ['*'],
+    })
+    const part = { type: 'image', mediaType: 'image/png', data: png(8, 8) } as const
+    const failing = { ...objects, put: () => Promise.reject(new Error('disk full')) }
+    for (const more of [{}, { objects: failing }]) {
+      const runtime = createRuntime({ db: store.db, agents: [...plane.runtime.agents.values()], ...more })
+      await expect(runtime.submit(actor, { agent: 'eyes', text: 'Look.', parts: [part] })).rejects.toMatchObject({
+        code: 'unavailable',
+      })
+    }
+    expect(await store.admin('select id from plimsoll.run where user_id = $1', [actor.user])).toEqual([])
   })
 
   it('T2 I9 a picture that a call shows is seen by a model that takes it, and is named to one that does not', async () => {
