@@ -80,6 +80,6 @@ export const HANGS_ON_ARTIFACT = [
   'object', // the bytes, by `artifact.object_key`
   'artifact.about', // name, columns, statistics, first rows
   'effect.result', // the outcome that refers to it: the same summary, as the model has read it
-  'message.body', // the tool message with that text
+  'message.body', // the tool message with that text, and the id in the message that carries or shows it
   'sandbox', // a kept file, restored into the folder of its session on any node
 ] as const
