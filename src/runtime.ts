@@ -375,8 +375,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
         db,
         beside(id, everyMs) {
           const all = [startRelay({ ...relaying, fault, onError }, id, everyMs), startSweeping(retaining, onError)]
-          all.push(memory.forgetting(onError), memory.keeping(onError))
-          if (errandAgents.size > 0) all.push(background.start())
+          all.push(memory.forgetting(everyMs, onError), memory.keeping(everyMs, onError))
+          if (errandAgents.size > 0) all.push(background.start(everyMs))
           if (writer) all.push(startLogging(writer, clock, onError))
           return { stop: async () => void (await Promise.all(all.map((one) => one.stop()))) }
         },

@@ -5,12 +5,14 @@ import type { Reach } from './client.ts'
 import type { ForgetOptions } from './forgetting.ts'
 import type { AnswerOptions, As, ListMemoriesOptions, RememberOptions } from './memory.ts'
 import type { Output } from './output.ts'
+import type { ShareOptions } from './steward.ts'
 import { leaf, limited, number, server } from './words.ts'
 
 const AS = 'the end user whose memory it is, by a token that the service key mints'
 const YES = 'do not ask'
 const load = () => import('./memory.ts')
 const other = () => import('./forgetting.ts')
+const steward = () => import('./steward.ts')
 
 type Limited = { readonly limit: number }
 type Because = Reach & { readonly reason: string }
@@ -101,6 +103,20 @@ function operating(group: Command, out: Output): void {
     .action(async (subject: string, given: Because & Agreeing) => (await other()).forgetSubject(subject, given, out))
   server(leaf(group, 'reconcile', 'takes away what is left of what was forgotten, as an operator')).action(
     async (given: Reach) => (await other()).reconcile(given, out),
+  )
+  because('share <key> <value>', 'what everybody of a place may know, as an operator')
+    .addOption(new Option('--scope <scope>', 'of whom').choices(['group', 'project', 'tenant']).default('tenant'))
+    .option('--place <name>', 'which group or project')
+    .action(async (key: string, value: string, given: ShareOptions) =>
+      (await steward()).shareMemory(key, value, given, out),
+    )
+  server(
+    leaf(group, 'fact <subject> <key> <ref>', 'what an authority says of somebody, asked for by the server'),
+  ).action(async (subject: string, key: string, ref: string, given: Reach) =>
+    (await steward()).rememberFact(subject, key, ref, given, out),
+  )
+  server(leaf(group, 'changed <authority> <ref>', 'the authority says something else now')).action(
+    async (authority: string, ref: string, given: Reach) => (await steward()).factChanged(authority, ref, given, out),
   )
   const members = group.command('members').description('who belongs to `group:…` or `project:…`')
   server(leaf(members, 'list <place>', 'who belongs there')).action(async (place: string, given: Reach) =>

@@ -21,7 +21,7 @@ const until = (m: Body): unknown => m['expires_at'] ?? 'forgotten by request'
 const placed = (m: Body): string => [m['scope'], m['scope'] === 'user' ? null : m['place_id']].filter(Boolean).join(':')
 
 /** JSON, or else the words as they are. */
-function valueOf(given: string): unknown {
+export function valueOf(given: string): unknown {
   try {
     return JSON.parse(given)
   } catch {
@@ -92,7 +92,7 @@ export interface RememberOptions extends As {
 export async function rememberMemory(key: string, value: string, options: RememberOptions, out: Output): Promise<void> {
   const { scope, place, conversation, until: end } = options
   const body = { key, value: valueOf(value), scope, place_id: place, conversation_id: conversation, expires_at: end }
-  told(await (await asUser(options)).post('/v1/memories', { body }), out)
+  tellWritten(await (await asUser(options)).post('/v1/memories', { body }), out)
 }
 
 export async function correctMemory(
@@ -103,10 +103,10 @@ export async function correctMemory(
 ): Promise<void> {
   const user = await asUser(options)
   const version = options.seen ?? Number((await user.get(at(id)))['version'])
-  told(await user.patch(at(id), { version, body: { value: valueOf(value) } }), out)
+  tellWritten(await user.patch(at(id), { version, body: { value: valueOf(value) } }), out)
 }
 
-function told(done: Body, out: Output): void {
+export function tellWritten(done: Body, out: Output): void {
   out.show(
     done['outcome'] === 'saved'
       ? `${visible(field(done, 'id'))}: version ${visible(field(done, 'version'))}, ${visible(field(done, 'change'))}.`
@@ -145,7 +145,7 @@ export async function answerCandidate(
   await agree(verb, options, { look: LOOK, stays: 'The candidate stays open.' })
   const body = verb === 'accept' ? { hash: options.hash ?? seen['hash'] } : undefined
   const done = await user.post(`${path}/${verb}`, { version: Number(seen['version']), body })
-  if (verb === 'accept') return told(done, out)
+  if (verb === 'accept') return tellWritten(done, out)
   out.show(`${visible(id)}: declined.`)
   out.result(done)
 }

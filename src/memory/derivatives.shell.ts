@@ -44,10 +44,13 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
       if (await store.entombMemory(scope, id, system(ids), deletion?.kind !== 'purpose')) removed += 1
     return removed
   },
-  async messages({ store, tokensOf }, scope, deletion) {
+  async messages({ store, tokensOf, cancel }, scope, deletion) {
     if (!deletion || deletion.messages.length === 0) return 0
     await store.entomb(scope, 'message', deletion.messages)
     const rows = await store.messagesAt(scope, deletion.messages)
+    // a worker has read it already and would send it with the next request; who waits reads again
+    for (const session of new Set(rows.map((row) => row.session)))
+      for (const run of await store.activeRuns(scope, session, true)) await cancel(scope, run)
     const bodies = rows.map(({ run, seq, body }) => ({ run, seq, body: blankMessage(body) }))
     return store.rewrite(
       scope,

@@ -147,7 +147,9 @@ select s.id, s.agent from plimsoll.session s
 where s.tenant_id = :tenant::text and s.environment = :environment::text and s.subject_id = :subject::text order by s.id;
 
 -- name: activeRunsOf
-select r.id from plimsoll.run r where r.tenant_id = :tenant::text and r.session_id = :session::text and r.ended_at is null order by r.id;
+-- `working`: only those that a worker has at hand, with all that was said to them
+select r.id from plimsoll.run r where r.tenant_id = :tenant::text and r.session_id = :session::text and r.ended_at is null
+  and (not :working::boolean or r.status = 'running') order by r.id;
 
 -- name: memoriesAbout
 -- everything of a subject, or of one conversation alone

@@ -438,14 +438,19 @@ where s.tenant_id = $1::text and s.environment = $2::text and s.subject_id = $3:
 export interface ActiveRunsOfParams {
   readonly tenant: string
   readonly session: string
+  readonly working: boolean
 }
 export interface ActiveRunsOfRow {
   readonly id: string
 }
+/**
+ * `working`: only those that a worker has at hand, with all that was said to them
+ */
 export const activeRunsOf: Statement<ActiveRunsOfParams, ActiveRunsOfRow> = {
-  name: 'forget_activeRunsOf_ff9dde63',
-  text: `select r.id from plimsoll.run r where r.tenant_id = $1::text and r.session_id = $2::text and r.ended_at is null order by r.id`,
-  params: ['tenant', 'session'],
+  name: 'forget_activeRunsOf_035c791f',
+  text: `select r.id from plimsoll.run r where r.tenant_id = $1::text and r.session_id = $2::text and r.ended_at is null
+  and (not $3::boolean or r.status = 'running') order by r.id`,
+  params: ['tenant', 'session', 'working'],
 }
 
 export interface MemoriesAboutParams {

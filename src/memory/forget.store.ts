@@ -131,7 +131,8 @@ export interface ForgetStore {
     blank: { arguments: string; plan: string },
   ): Promise<{ readonly removed: number; readonly active: number }>
   sessionsOf(scope: Walls, subject: string): Promise<readonly string[]>
-  activeRuns(scope: Walls, session: string): Promise<readonly RunId[]>
+  /** `working`: only those that a worker has at hand, with all that was said to them. */
+  activeRuns(scope: Walls, session: string, working?: boolean): Promise<readonly RunId[]>
   messagesOfSession(scope: Walls, session: string): Promise<readonly string[]>
   /** Keys of objects that nobody may read from now on. */
   removeArtifacts(
@@ -259,8 +260,8 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
     },
     sessionsOf: async (scope, subject) =>
       (await db.read(scope, sessionsOf, { ...walls(scope), subject })).map((row) => row.id),
-    activeRuns: async (scope, session) =>
-      (await db.read(scope, activeRunsOf, { tenant: scope.tenant, session })).map((row) => row.id as RunId),
+    activeRuns: async (scope, session, working = false) =>
+      (await db.read(scope, activeRunsOf, { tenant: scope.tenant, session, working })).map((row) => row.id as RunId),
     messagesOfSession: async (scope, session) =>
       (await db.read(scope, messagesOfSession, { ...walls(scope), session })).map((row) => row.id),
     removeArtifacts: async (scope, of) =>

@@ -63,13 +63,13 @@ export interface Memory {
     by: By,
   ) => Promise<void>
   /** Carries on with what was to be forgotten and is not yet, in this process, until it is stopped. */
-  forgetting(onError: (error: unknown) => void): { stop(): Promise<void> }
+  forgetting(everyMs: number, onError: (error: unknown) => void): { stop(): Promise<void> }
   /** Looks after what is remembered, in this process, until it is stopped. */
-  keeping(onError: (error: unknown) => void): { stop(): Promise<void> }
+  keeping(everyMs: number, onError: (error: unknown) => void): { stop(): Promise<void> }
 }
 
-/** What a request has left undone is rare, and hidden already. */
-const LOOK_MS = 5_000
+/** What a request has left undone is rare, and hidden already: one look while the relay has five. */
+const LOOKS_OF_RELAY = 5
 /** Between two rounds: a vector that is missing for a minute costs rank, and hardly that. */
 const ROUND_MS = 60_000
 /** A surplus entry costs time and takes no place, and looking for it reads the whole index. */
@@ -107,15 +107,16 @@ export function memoryOf(parts: MemoryParts): Memory {
     indexing,
     centre: centreOf({ ...parts, memories, candidates, forgetting, remembering }),
     outdate: async (scope, fact, by) => parts.outdated(scope, await memories.authorityChanged(scope, fact, by)),
-    forgetting: (onError) => looping(clock, LOOK_MS, (signal) => forgetDue(forgetting, signal), onError),
-    keeping(onError) {
+    forgetting: (everyMs, onError) =>
+      looping(clock, everyMs * LOOKS_OF_RELAY, (signal) => forgetDue(forgetting, signal), onError),
+    keeping(everyMs, onError) {
       const turn = rounds(kept, onError)
       let nextAt = 0
       let sweepAt = 0
       let sweeps = true
       return looping(
         clock,
-        LOOK_MS,
+        everyMs * LOOKS_OF_RELAY,
         async (signal) => {
           const now = clock.monotonic()
           if (now < nextAt) return

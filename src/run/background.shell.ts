@@ -23,7 +23,8 @@ import { isFinal, type Run } from './state.ts'
 export interface Background {
   /** A run of this process has moved; nothing is done before the next look. */
   moved(run: Run): void
-  start(): { stop(): Promise<void> }
+  /** Looks for what is due so often, until it is stopped. */
+  start(everyMs: number): { stop(): Promise<void> }
   /** Takes away what summaries and errands hold of what is forgotten; null looks for what is left of earlier ones. */
   forget(scope: Walls, forgotten: Forgotten | null): Promise<number>
   /** What became of summaries, by model and prompt. @throws Fault `permission_denied` for all but operators */
@@ -71,8 +72,8 @@ export function backgroundOf(parts: Parts): Background {
       const minds = isErrandAgent(run.agent) || served.get(run.agent)?.summary
       if (minds && isFinal(run.status) && noted.length < MOST_NOTED) noted.push(run)
     },
-    start: () =>
-      startErrands(errands, async () => {
+    start: (everyMs) =>
+      startErrands(errands, everyMs, async () => {
         for (let run = noted[0]; run; run = noted[0]) {
           if (isErrandAgent(run.agent)) await store.wake(run.key, run.key.run)
           else await considerSummary(summarising, run.key, run.session)
@@ -81,6 +82,7 @@ export function backgroundOf(parts: Parts): Background {
       }),
     async forget(scope, forgotten) {
       const hit = await summariesHit(summarising, scope, forgotten)
+      if (hit.runs.length + hit.sessions.length === 0) return 0
       // first who writes, then what is written
       const removed = await forgetErrands(errands, scope, hit)
       const sessions = await summaries.markStale(scope, hit)

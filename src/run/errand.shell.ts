@@ -31,13 +31,11 @@ export interface Errands {
   readonly submitted: () => void
   readonly onError: (error: unknown) => void
 }
-
 /** The longest time that a process needs for one step of an errand; then somebody else may try. */
 const HOLD_MS = 30_000
 /** When the run works in another process: nobody waits for an errand. */
 const REST_MS = 2_000
 const BATCH = 20
-const LOOK_MS = 1_000
 /** More than the two messages that the session of an attempt has. */
 const MOST_MESSAGES = 10
 
@@ -155,12 +153,12 @@ async function emptied(parts: Errands, scope: Walls, session: SessionId, run: Ru
 }
 
 /** Looks until it is stopped. `noted`: what the process itself has just seen, done before each look. */
-export function startErrands(parts: Errands, noted: () => Promise<void>): { stop(): Promise<void> } {
+export function startErrands(parts: Errands, everyMs: number, noted: () => Promise<void>): { stop(): Promise<void> } {
   const stopping = new AbortController()
   const { signal } = stopping
   async function loop(): Promise<void> {
     for (;;) {
-      await parts.clock.sleep(LOOK_MS, signal).catch(() => {})
+      await parts.clock.sleep(everyMs, signal).catch(() => {})
       if (signal.aborted) return
       await noted().catch(parts.onError)
       await doErrands(parts, signal).catch(parts.onError)

@@ -17,6 +17,8 @@ const keys = memory({
   answer_language: { kind: 'preference', value: z.enum(['en', 'zh-CN']) },
   food: { kind: 'preference', value: z.string(), purpose: 'To suggest dishes.' },
   nickname: { kind: 'fact', value: z.string(), confirm: 'ask' },
+  order_state: { kind: 'fact', value: z.string(), sources: ['authority'], authority: 'shop' },
+  house_rule: { kind: 'fact', value: z.string(), scopes: ['tenant'], sources: ['operator'], sensitivity: 'none' },
 })
 
 describe('plimsoll memory', () => {
@@ -32,7 +34,11 @@ describe('plimsoll memory', () => {
       if (value === undefined) return { text: 'Noted.' }
       return { calls: [{ name: r.tools[0]!.name, arguments: { key: 'nickname', value, quote: value } }] }
     })
-    plane = await openPlane({ db: store.db, agents: [agentOf('attentive', { model, memory: keys })] })
+    plane = await openPlane({
+      db: store.db,
+      agents: [agentOf('attentive', { model, memory: keys })],
+      more: { authorities: { shop: { read: () => Promise.resolve('shipped') } } },
+    })
     const [service, operator] = [(await plane.service()).bearer, (await plane.operator()).bearer]
     const access = { secret: '', tenant: 'acme', environment: 'test', service, operator }
     writeFileSync(join(home, 'access.json'), JSON.stringify(access))
@@ -168,5 +174,24 @@ describe('plimsoll memory', () => {
     })
     expect((await run('members', 'leave', place, 'ann')).exit).toBe(EXIT.notFound)
     expect((await run('members', 'list', 'everybody')).exit).toBe(EXIT.usage)
+  })
+
+  it('E13 E14 E15 what an authority says and what everybody may know is written, and put out of use, from the command line', async () => {
+    const ann = unique('ann')
+    const fact = (await run('fact', ann, 'order_state', 'o-1', '--json')).json()
+    expect(fact).toMatchObject({ outcome: 'saved', version: 1 })
+    expect((await run('show', fact.id, '--as', ann)).stdout).toContain('shipped')
+    expect((await run('changed', 'shop', 'o-2')).stdout).toContain('0 memories are out of use')
+    expect((await run('changed', 'shop', 'o-1', '--json')).json()).toEqual({ changed: 1 })
+    expect((await run('show', fact.id, '--as', ann, '--json')).json()).toMatchObject({ status: 'invalid' })
+    const rule = 'Returns are free for 30 days'
+    const shared = (await run('share', 'house_rule', rule, '--reason', 'ticket 7', '--json')).json()
+    expect(shared).toMatchObject({ outcome: 'saved' })
+    expect((await run('list', '--as', ann, '--scope', 'tenant')).stdout).toContain(rule)
+    expect((await run('share', 'house_rule', rule)).exit).toBe(EXIT.usage)
+    expect(await run('share', 'food', 'fish', '--reason', 'ticket 8')).toMatchObject({
+      exit: EXIT.denied,
+      stderr: expect.stringMatching(oneLine('memory_refused')),
+    })
   })
 })

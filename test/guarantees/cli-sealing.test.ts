@@ -2,20 +2,17 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { EXIT } from '../../src/kernel/fault.ts'
 import { oneLine, type Place, plimsoll, serving } from '../setup/cli.ts'
+import { makeDatabase } from '../setup/engines.ts'
 
 /** Each command is a process: see cli-failures.test.ts. */
 const SLOW = 180_000
 
-describe('keys and tenants on the command line', { timeout: SLOW }, () => {
-  let home = ''
-  let place: Place
-  beforeAll(() => {
-    home = mkdtempSync(join(tmpdir(), 'plimsoll-cli-seal-'))
-    place = { cwd: home, env: { PLIMSOLL_HOME: home, PLIMSOLL_BACKUP_DAYS: '35' } }
-  })
+describe('a key file on the command line', { timeout: SLOW }, () => {
+  const home = mkdtempSync(join(tmpdir(), 'plimsoll-cli-seal-'))
+  const place: Place = { cwd: home, env: { PLIMSOLL_HOME: home } }
   afterAll(() => rmSync(home, { recursive: true, force: true }))
   const file = () => join(home, 'key.json')
 
@@ -38,6 +35,35 @@ describe('keys and tenants on the command line', { timeout: SLOW }, () => {
     expect(missing).toMatchObject({ exit: EXIT.unavailable, stderr: expect.stringContaining('[sealing_key_missing]') })
     expect(existsSync(file())).toBe(false)
     renameSync(`${file()}.away`, file())
+  })
+})
+
+describe('keys and tenants on the command line', { timeout: SLOW }, () => {
+  const home = mkdtempSync(join(tmpdir(), 'plimsoll-cli-keys-'))
+  const env = { PLIMSOLL_HOME: home, PLIMSOLL_BACKUP_DAYS: '35' }
+  const file = () => join(home, 'key.json')
+  let place: Place = { cwd: home, env }
+  /** Another store, which has seen nothing of the log. */
+  let older: Place = {
+    cwd: home,
+    env: { PLIMSOLL_HOME: join(home, 'older'), PLIMSOLL_RESTORE_LOG: join(home, 'restore') },
+  }
+  const made: Awaited<ReturnType<typeof makeDatabase>>[] = []
+  beforeAll(async () => {
+    // the server answers a command in a fraction of the time that the embedded store takes to open
+    if (inject('postgres')) {
+      const [one, other] = await Promise.all([makeDatabase('template'), makeDatabase('template')])
+      made.push(one, other)
+      place = { cwd: home, env: { ...env, DATABASE_URL: one.url } }
+      older = { cwd: home, env: { ...older.env, DATABASE_URL: other.url } }
+    }
+    const server = await serving([], place)
+    server.process.kill('SIGTERM')
+    await server.gone
+  })
+  afterAll(async () => {
+    await Promise.all(made.map((database) => database.drop()))
+    rmSync(home, { recursive: true, force: true })
   })
 
   it('G7 keys are rotated, and a tenant is destroyed by whoever says its name twice', async () => {
@@ -64,11 +90,6 @@ describe('keys and tenants on the command line', { timeout: SLOW }, () => {
 
   it('G4 a store that was copied before is told of it: `restore check` fails, `restore apply` mends it', async () => {
     expect((await plimsoll(['restore', 'check', '--json'], place)).json()).toEqual({ pending: 0 })
-    // another store, which has seen nothing of the log
-    const older: Place = {
-      cwd: home,
-      env: { PLIMSOLL_HOME: join(home, 'older'), PLIMSOLL_RESTORE_LOG: join(home, 'restore') },
-    }
     const check = await plimsoll(['restore', 'check'], older)
     expect(check).toMatchObject({ exit: EXIT.unavailable, stderr: expect.stringContaining('[restore_pending]') })
     expect((await plimsoll(['restore', 'apply', '--json'], older)).json()).toEqual({ changed: 1 })

@@ -209,6 +209,9 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
   let ann: Person
   let child: ChildProcess
   const told: string[] = []
+  let answers = 0
+  /** The answer that the orders are for: the last one that was waited for. */
+  let turn = 0
   beforeAll(async () => {
     store = await openStore('postgres')
     plane = await openPlane({
@@ -221,7 +224,10 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
       env: { ...process.env, WORKER_DB: store.url },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
-    child.on('message', (message) => told.push(message as string))
+    child.on('message', (message) => {
+      told.push(message as string)
+      if (message === 'asked') answers++
+    })
     await until(async () => told.includes('ready'), Boolean)
   })
   afterAll(async () => {
@@ -232,12 +238,14 @@ describe.skipIf(!ENGINES.includes('postgres'))('streams of runs that another pro
     await plane?.close()
     await store?.close()
   })
-  const tell = (order: object): boolean => child.send(order)
-  const asked = async (times: number): Promise<unknown> =>
-    until(
+  const tell = (order: object): boolean => child.send({ turn, ...order })
+  const asked = async (times: number): Promise<void> => {
+    await until(
       async () => told.filter((t) => t === 'asked').length,
       (n) => n >= times,
     )
+    turn = answers
+  }
 
   it('K4 pieces of an answer cross from the process of the worker to that of the server', async () => {
     told.length = 0

@@ -10,7 +10,7 @@ import type { Entry, MemoryId } from '../../src/memory/entry.ts'
 import { memoryStore } from '../../src/memory/memory.store.ts'
 import { tool } from '../../src/tool/define.ts'
 import { placesOf } from '../setup/places.ts'
-import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { ENGINES, isFirst, openStore, type TestStore } from '../setup/engines.ts'
 import { unique } from '../setup/seed.ts'
 import { type Play, play } from '../setup/stage.ts'
 
@@ -164,6 +164,8 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     expect(receipt.memories).toHaveLength(3)
   })
 
+  if (!isFirst(engine)) return
+
   it('G8 a withdrawn purpose takes what it covers, and a given one lets it be said again', async () => {
     const actor = ann()
     const canary = canaryOf()
@@ -205,6 +207,48 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     }
     expect(await remember(actor, 'again', { ...ghost, key: 'again' })).toBeNull()
     await expect(stage.runtime.memory.forgetMessage(ann(), said.message)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
+  it('G2 G9 a message that is forgotten while a run is at work is in no further request, and the run ends', async () => {
+    const actor = ann()
+    const canary = canaryOf()
+    const requests: string[] = []
+    let [arrive, goOn] = [(): void => {}, (): void => {}]
+    const arrived = new Promise<void>((resolve) => (arrive = resolve))
+    const gate = new Promise<void>((resolve) => (goOn = resolve))
+    const slow = tool('world.look@1', {
+      input: z.strictObject({}),
+      effect: 'read',
+      async run() {
+        arrive()
+        await gate
+        return { seen: true }
+      },
+    })
+    const busy = await play(store, {
+      name: unique('busy'),
+      tools: [slow],
+      script(request, turn) {
+        requests.push(JSON.stringify(request))
+        return turn === 0 ? { calls: [{ name: slow.exposedName, arguments: {} }] } : { text: 'done' }
+      },
+    })
+    const said = await busy.runtime.submit(actor, { agent: busy.name, text: canary })
+    await arrived
+    expect(requests.filter((request) => request.includes(canary))).toHaveLength(1)
+    const receipt = await busy.runtime.memory.forgetMessage(actor, said.message)
+    expect(receipt.parts.filter((part) => part.error !== null)).toEqual([])
+    goOn()
+    for (;;) {
+      const run = await busy.runtime.reads.run(actor, said.run)
+      if (run.end) {
+        expect(run.end).toBe('operator_canceled')
+        break
+      }
+      await busy.runtime.clock.sleep(20)
+    }
+    expect(requests).toHaveLength(1)
+    await busy.stop()
   })
 
   it('G9 a conversation and all that its runs were told, asked and returned is gone', async () => {

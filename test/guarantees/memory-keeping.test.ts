@@ -13,8 +13,10 @@ import { type Asking, placesOf } from '../../src/memory/recall/filter.ts'
 import { recallStore, type RecallStore } from '../../src/memory/recall/recall.store.ts'
 import { sourceStore } from '../../src/memory/source.store.ts'
 import { z } from '../../src/index.ts'
+import { createRuntime } from '../../src/runtime.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { placesOf as wordsIn } from '../setup/places.ts'
+import { until } from '../setup/plane.ts'
 import { asking, type Made, maker, scopeFor } from '../setup/recall.ts'
 import { change, insert, ms, rowsWhere } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
@@ -168,6 +170,26 @@ describe.each(ENGINES)('memories that are looked after, on the %s store', (engin
     expect(await statusOf(old)).toBe('active')
     await keep(parts, walls(who), false, never)
     expect(await statusOf(old)).toBe('active')
+  })
+
+  it('E12 F3 E5 a worker does all of this by itself', async () => {
+    const who = someone()
+    const lost = await make({ ...of(who), text: 'I keep bees in Lyon' })
+    await recall.unindex(who.scope, lost)
+    const old = await make({ ...of(who), text: 'I once sailed' })
+    const at = ms(-(COLD_AFTER_DAYS.fact + 1) * DAY)
+    await change(store, 'memory', { id: old }, { recorded_at: at, last_used_at: at })
+    const secret = await make({ ...of(who), text: 'the staging DB password is Blue-Kite-77', detectors: 0 })
+    const runtime = createRuntime({ db: store.db, agents: [] })
+    const worker = await runtime.work({ pollMs: 10 })
+    try {
+      await until(
+        async () => [(await found(who, 'bees'))[0]?.id, await statusOf(old), await statusOf(secret)],
+        (now) => now[0] === lost && now[1] === 'cold' && now[2] === 'barred',
+      )
+    } finally {
+      await worker.stop()
+    }
   })
 
   it('H7 E12 a round comes to every tenant, and one that fails keeps nobody else from their turn', async () => {

@@ -16,7 +16,7 @@ import { actorFrom, scopeOf } from '../../src/request/actor.ts'
 import { agent, type AgentSpec } from '../../src/run/agent.ts'
 import { createRuntime, type RuntimeOptions } from '../../src/runtime.ts'
 import { scripted } from '../../src/testing/scripted.ts'
-import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { ENGINES, isFirst, openStore, type TestStore } from '../setup/engines.ts'
 import { placesOf } from '../setup/places.ts'
 import { rowsWhere } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
@@ -139,6 +139,8 @@ describe.each(ENGINES)('memory in runs, on the %s store', (engine) => {
         : store.admin(`update plimsoll.memory set expires_at = now() where id = $1`, [known!.id])
     expect(promptOf(await stage.say(actor, question))).not.toContain('Lyon')
   })
+
+  if (!isFirst(engine)) return
 
   it('E14 what the authority says now wins, and what differs is out of use at once', async () => {
     let state: Json = 'shipped'
@@ -362,7 +364,7 @@ describe.each(ENGINES)('memory in runs, on the %s store', (engine) => {
       request.messages.flatMap((m) => ('text' in m && m.text !== '' && m.text !== 'And now?' ? [m.text] : []))
     const model = scripted((request) => {
       if (request.messages.at(-1)?.role === 'tool') return { text: `You drink green tea, as I know. ${unique('t')}` }
-      const seen = [...new Set(texts(request))].slice(-8)
+      const seen = [...new Set(texts(request))].slice(-4)
       const about = (text: string) => ({ key: 'note', value: text.slice(0, 300), quote: text.slice(0, 300) })
       return { calls: seen.map((text) => ({ name: 'memory__remember', arguments: about(text) })) }
     })

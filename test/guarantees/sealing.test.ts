@@ -26,6 +26,7 @@ import {
   confirmationOf,
   ended,
   ENGINES,
+  isFirst,
   openPlane,
   openStore,
   type Person,
@@ -301,6 +302,8 @@ describe.each(ENGINES)('sealed content on the %s store', (engine) => {
     }
     expect(foundIn(everyFile(join(home, 'objects')), WANTED)).toEqual([])
   })
+
+  if (!isFirst(engine)) return
 
   it('L9 G7 a legal hold forbids to destroy a tenant', async () => {
     const at = await opened({ keys: await keysIn() })

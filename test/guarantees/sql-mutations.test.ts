@@ -19,10 +19,12 @@ const RUNS = migration('0001_runs')
 /** The blocks that build the wall, after the wall is taken down. */
 function wallText(): string {
   const blocks = (RUNS + SQL).match(/^do \$wall\$.*?^end \$wall\$;/gms) ?? []
-  const down = TENANT_TABLES.map(
-    (t) => `drop policy if exists tenant on plimsoll.${t}; drop policy if exists batch on plimsoll.${t};
-      drop policy if exists retain on plimsoll.${t};
-      alter table plimsoll.${t} disable row level security;`,
+  const names = new Set(blocks.flatMap((block) => [...block.matchAll(/create policy (\w+)/g)].map((m) => m[1])))
+  const down = TENANT_TABLES.map((t) =>
+    [
+      ...[...names].map((name) => `drop policy if exists ${name} on plimsoll.${t};`),
+      `alter table plimsoll.${t} disable row level security;`,
+    ].join('\n'),
   )
   return [...down, ...blocks].join('\n')
 }

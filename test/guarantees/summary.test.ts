@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../src/model/port.ts'
 import { scopeOf } from '../../src/request/actor.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import type { ScriptedAnswer } from '../../src/testing/script.ts'
-import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { ENGINES, isFirst, openStore, type TestStore } from '../setup/engines.ts'
 import { type Play, person, play, type Said, type Scene } from '../setup/stage.ts'
 
 const RULES = ['Do not deploy this week.', 'Never contact the customer before Friday.']
@@ -80,6 +80,11 @@ describe.each(ENGINES)('a summary, on the %s store', (engine) => {
       const rows = await summariesOf(session)
       const open = (await errandsOf(session)).filter((e) => e.state !== 'done')
       if (rows.length >= count && open.length === 0) return rows
+      // nobody waits for the delay between two attempts
+      await store.admin(
+        `update plimsoll.errand set due_at = now() where session_id = $1 and kind = 'summary' and state = 'due' and attempts > 0`,
+        [session],
+      )
       await stage.runtime.clock.sleep(40)
     }
   }
@@ -128,8 +133,9 @@ describe.each(ENGINES)('a summary, on the %s store', (engine) => {
   })
 
   // seconds for each: all of them on one store, and one on each
-  const answers = engine === ENGINES[0] ? ANSWERS : ANSWERS.slice(0, 1)
-  it.each(answers)(
+  if (!isFirst(engine)) return
+
+  it.each(ANSWERS)(
     'D4 BR-106 BR-104 %s replaces nothing and is counted',
     { timeout: 90_000 },
     async (_, answer, reason) => {

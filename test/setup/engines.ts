@@ -41,6 +41,12 @@ export interface TestStore {
 /** The engines of this machine. */
 export const ENGINES: readonly Engine[] = inject('postgres') ? ['postgres', 'embedded'] : ['embedded']
 
+/**
+ * What rests on statements that the tests of the store try on every engine is told once at length, on the first; of each such
+ * story the beginning is told on every engine.
+ */
+export const isFirst = (engine: Engine): boolean => engine === ENGINES[0]
+
 /** The store in memory, for whatever asks with the shipped statements only. */
 export function openMemory(verbs?: Verbs): TestStore {
   const memory = memoryStore(verbs ? { verbs } : {})

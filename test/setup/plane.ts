@@ -9,7 +9,7 @@ import { tool } from '../../src/tool/define.ts'
 import type { WorkerOptions } from '../../src/run/worker.shell.ts'
 
 export const SECRET = 'a secret of the tests, long enough to be one'
-export { ENGINES, openStore, type TestStore as Store } from './engines.ts'
+export { ENGINES, isFirst, openStore, type TestStore as Store } from './engines.ts'
 
 /** What was answered, as it comes out of `JSON.parse`. */
 export type Body = ReturnType<typeof JSON.parse>

@@ -5,8 +5,10 @@ import { agent } from '../../src/run/agent.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import type { Model } from '../../src/model/port.ts'
 
-type Order = { readonly say: string } | { readonly fail: true } | { readonly end: true }
+/** `turn`: the answer it is for, counted from the start of the process; an answer that was broken off leaves its orders. */
+type Order = { readonly turn: number } & ({ readonly say: string } | { readonly fail: true } | { readonly end: true })
 
+let turn = 0
 const orders: Order[] = []
 let arrived: () => void = () => {}
 process.on('message', (order: Order) => {
@@ -14,10 +16,10 @@ process.on('message', (order: Order) => {
   arrived()
 })
 
-async function next(signal: AbortSignal): Promise<Order> {
+async function next(mine: number, signal: AbortSignal): Promise<Order> {
   for (;;) {
-    const order = orders.shift()
-    if (order) return order
+    const at = orders.findIndex((order) => order.turn === mine)
+    if (at >= 0) return orders.splice(at, 1)[0] as Order
     await new Promise<void>((resolve, reject) => {
       arrived = resolve
       const leave = (): void => {
@@ -35,9 +37,10 @@ const model: Model = {
   maxOutputTokens: 4_096,
   price: null,
   async *stream(_request, signal) {
+    const mine = ++turn
     process.send?.('asked')
     for (;;) {
-      const order = await next(signal)
+      const order = await next(mine, signal)
       if ('fail' in order) throw new Error('the connection broke')
       if ('end' in order) break
       yield { kind: 'text', delta: order.say }

@@ -60,7 +60,9 @@ order by m.id limit :limit::int;
 -- that the five best have in common and others have not. A word's rarity cannot be judged among a handful of memories, so
 -- fifty more are thought to be there that have none of the words. Nobody tells the planner how large a place is, so that nothing here
 -- is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
-with place as materialized (
+with asking as materialized (
+  select :terms::text[]::int8[] as terms
+), place as materialized (
   select p.place from unnest(:places::text[]) p (place)
   where p.place = 'tenant:' or p.place = 'user:' || :subject::text
     or (starts_with(p.place, 'conversation:') and exists (select from plimsoll.session s where s.tenant_id = :tenant::text
@@ -83,19 +85,20 @@ with place as materialized (
     and (:kinds?::text[] is null or m.kind::text = any (:kinds?::text[])) and (:layers?::text[] is null or m.layer::text = any (:layers?::text[]))
     and (:only?::text[] is null or m.key = any (:only?::text[]))
     -- what has gone cold comes back when it is called by its name
-    and (m.status = 'active' or (m.status = 'cold' and (m.key = any (:keys::text[]) or exists (select from plimsoll.memory_term t
-      where t.tenant_id = m.tenant_id and t.environment = m.environment and t.place = m.place and t.memory_id = m.id
-        and t.version = m.version and t.term = any (:names::text[]::int8[])))))
+    and (m.status = 'active' or (m.status = 'cold' and (m.key = any (:keys::text[]) or ((m.id, m.version) in (select t.memory_id, t.version
+      from plimsoll.memory_term t where t.tenant_id = :tenant::text and t.environment = :environment::text
+        and t.place = any (array(select place from place)) and t.term = any (:names::text[]::int8[]))) is true)))
     -- a subject that has said no to the purpose, or to all; the one who asks is looked up once
-    and case when m.subject_id = :subject::text then not (array[m.purpose, '*'] && (select purposes from withdrawn))
+    and case when m.subject_id = :subject::text
+      then (select cardinality(purposes) = 0 from withdrawn) or not (array[m.purpose, '*'] && (select purposes from withdrawn))
       else not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
         and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn') end
 ), n as materialized (
   select count(*)::float8 as n from eligible
 ), hit as materialized (
-  select t.memory_id as id, array_position(:terms::text[]::int8[], t.term) as at, t.tf, t.length from plimsoll.memory_term t
+  select t.memory_id as id, array_position((select terms from asking), t.term) as at, t.tf, t.length from plimsoll.memory_term t
   where t.tenant_id = :tenant::text and t.environment = :environment::text and t.place = any (array(select place from place))
-    and t.term = any (:terms::text[]::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
+    and t.term = any ((select terms from asking)::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), asked as materialized (
   select array_agg(a.weight * ln(1 + (n.n + 50 - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
   from unnest(:weights::float8[]) with ordinality a (weight, at) cross join n
@@ -112,7 +115,7 @@ with place as materialized (
   from (select id, score from direct order by score desc, id collate "C" limit 5) f
   join plimsoll.memory_entry y on y.tenant_id = :tenant::text and y.environment = :environment::text and y.memory_id = f.id
   cross join unnest(y.terms, y.tfs) u (term, tf)
-  where u.term <> all (:terms::text[]::int8[])
+  where u.term <> all ((select terms from asking)::int8[])
   group by u.term order by mass desc, u.term limit 20
 ), listed as materialized (
   select array_agg(term order by term) as terms, array_agg(mass order by term) as masses from shared
@@ -139,21 +142,27 @@ with place as materialized (
   select s.id, greatest(s.cosine, 0) as score from unnest(:ids::text[], :cosines::float8[]) s (id, cosine)
   where (s.id in (select id from eligible)) is true
 ), found as materialized (
-  select id, max(confidence) as confidence, max(last_used_at) as last_used_at, sum(direct) as lexical, sum(cosine) as semantic,
+  select id, sum(direct) as lexical, sum(cosine) as semantic, sum(relevance) as relevance
+  from (
+    select id, direct, 0::float8 as cosine, coalesce(score / nullif((select max(score) from lexical), 0), 0) as relevance from lexical
+    union all
+    select id, 0, score, :semantic::float8 * coalesce(score / nullif((select max(score) from semantic), 0), 0) from semantic
+  ) legs group by id
+), near as materialized (
+  -- the best, and who is as relevant as the last of them: these are told apart by the record
+  select * from found
+  where relevance >= (select min(relevance) from (select relevance from found order by relevance desc limit :k::int) f)
+), best as materialized (
+  select id, max(confidence) as confidence, max(last_used_at) as last_used_at, sum(lexical) as lexical, sum(semantic) as semantic,
     sum(relevance) as relevance
   from (
-    select id, null::real as confidence, null::timestamptz as last_used_at, direct, 0::float8 as cosine,
-      coalesce(score / nullif((select max(score) from lexical), 0), 0) as relevance from lexical
+    select id, null::real as confidence, null::timestamptz as last_used_at, lexical, semantic, relevance from near
     union all
-    select id, null, null, 0, score, :semantic::float8 * coalesce(score / nullif((select max(score) from semantic), 0), 0) from semantic
-    union all
-    select id, confidence, last_used_at, 0, 0, 0 from eligible
-    where (id in (select id from lexical union all select id from semantic)) is true
+    select id, confidence, last_used_at, 0, 0, 0 from eligible where (id in (select id from near)) is true
   ) every group by id
-), best as materialized (
-  select * from found
   union all
-  (select id, confidence, last_used_at, 0, 0, 0 from eligible where (id in (select id from found)) is not true
+  (select id, confidence, last_used_at, 0, 0, 0 from eligible
+   where (select count(*) from found) < :k::int and (id in (select id from found)) is not true
    order by confidence desc, last_used_at desc nulls last, id collate "C" limit :k::int)
 ), first as materialized (
   select * from best order by relevance desc, confidence desc, last_used_at desc nulls last, id collate "C" limit :k::int

@@ -124,6 +124,7 @@ order by m.id limit $4::int`,
 }
 
 export interface RecallParams {
+  readonly terms: readonly (string | null)[]
   readonly places: readonly (string | null)[]
   readonly subject: string
   readonly tenant: string
@@ -140,7 +141,6 @@ export interface RecallParams {
   readonly only: readonly (string | null)[] | null
   readonly keys: readonly (string | null)[]
   readonly names: readonly (string | null)[]
-  readonly terms: readonly (string | null)[]
   readonly weights: readonly (number | null)[]
   readonly ids: readonly (string | null)[]
   readonly cosines: readonly (number | null)[]
@@ -186,41 +186,44 @@ export interface RecallRow {
  * is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
  */
 export const recall: Statement<RecallParams, RecallRow> = {
-  name: 'recall_recall_874394fa',
-  text: `with place as materialized (
-  select p.place from unnest($1::text[]) p (place)
-  where p.place = 'tenant:' or p.place = 'user:' || $2::text
-    or (starts_with(p.place, 'conversation:') and exists (select from plimsoll.session s where s.tenant_id = $3::text
-      and s.id = substr(p.place, 14) and s.environment = $4::text and s.user_id = $5::text and s.subject_id = $2::text))
-    or (p.place ~ '^(group|project):' and exists (select from plimsoll.member g where g.tenant_id = $3::text
-      and g.environment = $4::text and g.place = p.place and g.user_id = $5::text and g.left_at is null))
+  name: 'recall_recall_7b51fe08',
+  text: `with asking as materialized (
+  select $1::text[]::int8[] as terms
+), place as materialized (
+  select p.place from unnest($2::text[]) p (place)
+  where p.place = 'tenant:' or p.place = 'user:' || $3::text
+    or (starts_with(p.place, 'conversation:') and exists (select from plimsoll.session s where s.tenant_id = $4::text
+      and s.id = substr(p.place, 14) and s.environment = $5::text and s.user_id = $6::text and s.subject_id = $3::text))
+    or (p.place ~ '^(group|project):' and exists (select from plimsoll.member g where g.tenant_id = $4::text
+      and g.environment = $5::text and g.place = p.place and g.user_id = $6::text and g.left_at is null))
 ), withdrawn as materialized (
   select coalesce(array_agg(c.purpose), '{}') as purposes from plimsoll.consent c
-  where c.tenant_id = $3::text and c.environment = $4::text and c.subject_id = $2::text and c.state = 'withdrawn'
+  where c.tenant_id = $4::text and c.environment = $5::text and c.subject_id = $3::text and c.state = 'withdrawn'
 ), eligible as materialized (
   select m.id, m.version, m.confidence, m.last_used_at
   from plimsoll.memory m
-  where m.tenant_id = $3::text and m.environment = $4::text and m.place = any (array(select place from place))
+  where m.tenant_id = $4::text and m.environment = $5::text and m.place = any (array(select place from place))
     and m.deleted_at is null
-    and (m.subject_id in ('', $2::text) or m.place ~ '^(group|project):')
-    and m.permission_scope && $6::text[]
-    and m.purpose = any ($7::text[])
-    and m.valid_from <= to_timestamp($8::float8 / 1000) and (m.expires_at is null or m.expires_at > to_timestamp($8::float8 / 1000))
-    and m.confidence >= $9::float8 and m.sensitivity = any ($10::text[]) and m.integrity = any ($11::text[])
-    and ($12::text[] is null or m.kind::text = any ($12::text[])) and ($13::text[] is null or m.layer::text = any ($13::text[]))
-    and ($14::text[] is null or m.key = any ($14::text[]))
-    and (m.status = 'active' or (m.status = 'cold' and (m.key = any ($15::text[]) or exists (select from plimsoll.memory_term t
-      where t.tenant_id = m.tenant_id and t.environment = m.environment and t.place = m.place and t.memory_id = m.id
-        and t.version = m.version and t.term = any ($16::text[]::int8[])))))
-    and case when m.subject_id = $2::text then not (array[m.purpose, '*'] && (select purposes from withdrawn))
+    and (m.subject_id in ('', $3::text) or m.place ~ '^(group|project):')
+    and m.permission_scope && $7::text[]
+    and m.purpose = any ($8::text[])
+    and m.valid_from <= to_timestamp($9::float8 / 1000) and (m.expires_at is null or m.expires_at > to_timestamp($9::float8 / 1000))
+    and m.confidence >= $10::float8 and m.sensitivity = any ($11::text[]) and m.integrity = any ($12::text[])
+    and ($13::text[] is null or m.kind::text = any ($13::text[])) and ($14::text[] is null or m.layer::text = any ($14::text[]))
+    and ($15::text[] is null or m.key = any ($15::text[]))
+    and (m.status = 'active' or (m.status = 'cold' and (m.key = any ($16::text[]) or ((m.id, m.version) in (select t.memory_id, t.version
+      from plimsoll.memory_term t where t.tenant_id = $4::text and t.environment = $5::text
+        and t.place = any (array(select place from place)) and t.term = any ($17::text[]::int8[]))) is true)))
+    and case when m.subject_id = $3::text
+      then (select cardinality(purposes) = 0 from withdrawn) or not (array[m.purpose, '*'] && (select purposes from withdrawn))
       else not exists (select from plimsoll.consent c where c.tenant_id = m.tenant_id and c.environment = m.environment
         and c.subject_id = m.subject_id and c.purpose in (m.purpose, '*') and c.state = 'withdrawn') end
 ), n as materialized (
   select count(*)::float8 as n from eligible
 ), hit as materialized (
-  select t.memory_id as id, array_position($17::text[]::int8[], t.term) as at, t.tf, t.length from plimsoll.memory_term t
-  where t.tenant_id = $3::text and t.environment = $4::text and t.place = any (array(select place from place))
-    and t.term = any ($17::text[]::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
+  select t.memory_id as id, array_position((select terms from asking), t.term) as at, t.tf, t.length from plimsoll.memory_term t
+  where t.tenant_id = $4::text and t.environment = $5::text and t.place = any (array(select place from place))
+    and t.term = any ((select terms from asking)::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), asked as materialized (
   select array_agg(a.weight * ln(1 + (n.n + 50 - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
   from unnest($18::float8[]) with ordinality a (weight, at) cross join n
@@ -234,15 +237,15 @@ export const recall: Statement<RecallParams, RecallRow> = {
 ), shared as materialized (
   select u.term, sum(f.score * u.tf / y.length) as mass
   from (select id, score from direct order by score desc, id collate "C" limit 5) f
-  join plimsoll.memory_entry y on y.tenant_id = $3::text and y.environment = $4::text and y.memory_id = f.id
+  join plimsoll.memory_entry y on y.tenant_id = $4::text and y.environment = $5::text and y.memory_id = f.id
   cross join unnest(y.terms, y.tfs) u (term, tf)
-  where u.term <> all ($17::text[]::int8[])
+  where u.term <> all ((select terms from asking)::int8[])
   group by u.term order by mass desc, u.term limit 20
 ), listed as materialized (
   select array_agg(term order by term) as terms, array_agg(mass order by term) as masses from shared
 ), also as materialized (
   select t.memory_id as id, array_position((select terms from listed), t.term) as at, t.tf, t.length from plimsoll.memory_term t
-  where t.tenant_id = $3::text and t.environment = $4::text and t.place = any (array(select place from place))
+  where t.tenant_id = $4::text and t.environment = $5::text and t.place = any (array(select place from place))
     and t.term = any ((select terms from listed)::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
 ), rare as materialized (
   select a.at, (select masses from listed)[a.at] * d.idf as mass, d.idf
@@ -263,21 +266,26 @@ export const recall: Statement<RecallParams, RecallRow> = {
   select s.id, greatest(s.cosine, 0) as score from unnest($19::text[], $20::float8[]) s (id, cosine)
   where (s.id in (select id from eligible)) is true
 ), found as materialized (
-  select id, max(confidence) as confidence, max(last_used_at) as last_used_at, sum(direct) as lexical, sum(cosine) as semantic,
+  select id, sum(direct) as lexical, sum(cosine) as semantic, sum(relevance) as relevance
+  from (
+    select id, direct, 0::float8 as cosine, coalesce(score / nullif((select max(score) from lexical), 0), 0) as relevance from lexical
+    union all
+    select id, 0, score, $21::float8 * coalesce(score / nullif((select max(score) from semantic), 0), 0) from semantic
+  ) legs group by id
+), near as materialized (
+  select * from found
+  where relevance >= (select min(relevance) from (select relevance from found order by relevance desc limit $22::int) f)
+), best as materialized (
+  select id, max(confidence) as confidence, max(last_used_at) as last_used_at, sum(lexical) as lexical, sum(semantic) as semantic,
     sum(relevance) as relevance
   from (
-    select id, null::real as confidence, null::timestamptz as last_used_at, direct, 0::float8 as cosine,
-      coalesce(score / nullif((select max(score) from lexical), 0), 0) as relevance from lexical
+    select id, null::real as confidence, null::timestamptz as last_used_at, lexical, semantic, relevance from near
     union all
-    select id, null, null, 0, score, $21::float8 * coalesce(score / nullif((select max(score) from semantic), 0), 0) from semantic
-    union all
-    select id, confidence, last_used_at, 0, 0, 0 from eligible
-    where (id in (select id from lexical union all select id from semantic)) is true
+    select id, confidence, last_used_at, 0, 0, 0 from eligible where (id in (select id from near)) is true
   ) every group by id
-), best as materialized (
-  select * from found
   union all
-  (select id, confidence, last_used_at, 0, 0, 0 from eligible where (id in (select id from found)) is not true
+  (select id, confidence, last_used_at, 0, 0, 0 from eligible
+   where (select count(*) from found) < $22::int and (id in (select id from found)) is not true
    order by confidence desc, last_used_at desc nulls last, id collate "C" limit $22::int)
 ), first as materialized (
   select * from best order by relevance desc, confidence desc, last_used_at desc nulls last, id collate "C" limit $22::int
@@ -289,9 +297,9 @@ select m.id as "id", m.version as "version", m.place as "place", m.subject_id as
   (extract(epoch from m.valid_from) * 1000)::int8 as "validFrom", (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt",
   b.relevance as "relevance", b.semantic as "semantic",
   coalesce(b.lexical / nullif((select sum(i.idf) from asked, unnest(asked.idf) i (idf)), 0), 0) as "lexical", (select n from n)::int8 as "eligible"
-from first b join plimsoll.memory m on m.tenant_id = $3::text and m.id = b.id
+from first b join plimsoll.memory m on m.tenant_id = $4::text and m.id = b.id
 order by b.relevance desc, b.confidence desc, b.last_used_at desc nulls last, b.id collate "C"`,
-  params: ['places', 'subject', 'tenant', 'environment', 'user', 'scopes', 'purposes', 'now', 'confidence', 'sensitivities', 'integrities', 'kinds', 'layers', 'only', 'keys', 'names', 'terms', 'weights', 'ids', 'cosines', 'semantic', 'k'],
+  params: ['terms', 'places', 'subject', 'tenant', 'environment', 'user', 'scopes', 'purposes', 'now', 'confidence', 'sensitivities', 'integrities', 'kinds', 'layers', 'only', 'keys', 'names', 'weights', 'ids', 'cosines', 'semantic', 'k'],
 }
 
 export interface StillThereParams {

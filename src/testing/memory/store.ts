@@ -10,6 +10,7 @@ import { addAnswers, ANSWER } from './answers.ts'
 import { addConversations, CLOSE, REPLACE, SUBMIT } from './conversations.ts'
 import { addEffects, START } from './effects.ts'
 import { addPeople, CANCEL, DECIDE } from './people.ts'
+import { addMemories } from './memories.ts'
 import { addOutbox, DELIVER, MARK } from './outbox.ts'
 import { ABANDON, addQueue, CLAIM, REAP } from './queue.ts'
 import { addRates, TAKE } from './rates.ts'
@@ -57,6 +58,7 @@ export function memoryVerbs(guards: AllGuards = GUARDS): Verbs {
   addOutbox(verbs, guards)
   addRates(verbs, guards)
   addRetention(verbs, guards)
+  addMemories(verbs)
   addRuns(verbs)
   addStream(verbs, guards)
   return verbs

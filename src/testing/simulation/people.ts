@@ -137,6 +137,7 @@ function has<R>(table: Table<R>, wanted: (row: R) => boolean): boolean {
 async function answerCards(world: World, known: Known, sleep: Sleep): Promise<void> {
   const { chance } = world
   const recorded = new Map<string, boolean>()
+  const isAwake = (run: RunId) => has(world.tables.run, (r) => r.id === run && r.status === 'running')
   for (;;) {
     await sleep(150, 1_500)
     if (known.isGone || !has(world.tables.confirmation, (c) => c.status === 'pending')) continue
@@ -145,6 +146,13 @@ async function answerCards(world: World, known: Known, sleep: Sleep): Promise<vo
       if (world.isStormy && chance.yes(0.25)) continue
       if (world.isStormy && chance.yes(0.15)) {
         pressLate(world, card)
+        continue
+      }
+      // two windows: a run that is awake beside its card is stopped in one, and a moment later yes is pressed in the other
+      if (world.isStormy && isAwake(card.run) && chance.yes(0.5)) {
+        const stopping = ask(world, (r) => r.cancel(ANN, card.run, 'user', null))
+        await sleep(0, 10)
+        await Promise.all([stopping, press(world, card, true)])
         continue
       }
       if (world.isStormy && chance.yes(0.2)) await pressWrongly(world, card)
