@@ -19,7 +19,10 @@ const media = {
 const parts = z
   .array(
     z.union([
-      z.strictObject({ ...media, data: z.string().min(1).describe('The file in base64 of the standard alphabet, padded') }),
+      z.strictObject({
+        ...media,
+        data: z.string().min(1).describe('The file in base64 of the standard alphabet, padded'),
+      }),
       z.strictObject({ ...media, artifact: z.string().regex(/^art_[0-9a-z]{26}$/, 'is not an id of an artifact') }),
     ]),
   )

@@ -14,7 +14,7 @@ import { fakeProvider, type FakeProvider } from '../../src/testing/provider.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { artifactStore } from '../../src/tool/result/artifact.store.ts'
 import { folderObjects } from '../../src/tool/result/folder-objects.shell.ts'
-import { file } from '../../src/tool/result/raw.ts'
+import { file, withFiles } from '../../src/tool/result/raw.ts'
 import { tool } from '../../src/tool/define.ts'
 import { encodings, everyFile, everyRow, foundIn } from '../setup/canary.ts'
 import { imagePart, pdf, pdfPart, png, wav } from '../setup/media.ts'
@@ -42,6 +42,21 @@ const shot = tool('screen.shot@1', {
   // the type that a tool says is its word: the file is a picture all the same
   run: () => file(screen, { name: 'shot.bin', mediaType: 'application/octet-stream' }),
 })
+/** Says what it shows: a picture and what cannot be kept. */
+const look = tool('screen.look@1', {
+  input,
+  effect: 'read',
+  output: { type: 'object', properties: { seen: { type: 'string' } }, required: ['seen'], additionalProperties: false },
+  run: () =>
+    withFiles({ seen: 'a cat' }, [
+      screen,
+      'no file',
+      (function* () {
+        yield Buffer.from('x')
+        yield 5
+      })(),
+    ]),
+})
 
 describe('what comes with a message, and what calls show', () => {
   const root = mkdtempSync(join(tmpdir(), 'plimsoll-media-'))
@@ -53,10 +68,12 @@ describe('what comes with a message, and what calls show', () => {
     store = await openStore(ENGINES[0]!)
     provider = await fakeProvider({
       models: {
-        sees: scripted((request) =>
-          request.messages.at(-1)?.text === 'Click.'
-            ? { calls: [{ name: 'screen__shot', arguments: {} }] }
-            : { text: 'Seen.' },
+        sees: scripted(
+          (request) =>
+            ({
+              'Click.': { calls: [{ name: 'screen__shot', arguments: {} }] },
+              'Describe.': { calls: [{ name: 'screen__look', arguments: {} }] },
+            })[request.messages.at(-1)?.text ?? ''] ?? { text: 'Seen.' },
         ),
       },
     })
@@ -69,7 +86,7 @@ describe('what comes with a message, and what calls show', () => {
     plane = await openPlane({
       db: store.db,
       agents: [
-        agentOf('eyes', { model, accepts: ['image', 'pdf'], tools: [shot] }),
+        agentOf('eyes', { model, accepts: ['image', 'pdf'], tools: [shot, look] }),
         agentOf('blind', { model, tools: [shot] }),
       ],
       more: { objects },
@@ -336,6 +353,17 @@ describe('what comes with a message, and what calls show', () => {
     expect(JSON.stringify(sent())).not.toContain('base64')
   })
 
+  it('T2 I5 a result may have pictures beside its value, and what cannot be kept of them fails no call', async () => {
+    const ann = await someone()
+    screen = png(30, 20, word())
+    const run = await seen(ann, 'Describe.')
+    expect(sent().map((m) => m.role)).toEqual(['user', 'assistant', 'tool', 'user'])
+    expect(sent()[2]?.content).toBe('{"seen":"a cat"}')
+    expect(sent()[3]?.content.slice(1)).toEqual([{ type: 'image_url', image_url: { url: url(screen) } }])
+    const kept = (await ann.get(`/v1/runs/${run.id}/artifacts`)).body.items
+    expect(kept).toMatchObject([{ kind: 'result', bytes: screen.byteLength }])
+  })
+
   it('T2 a file that is gone or damaged leaves a note in its place, and the run goes on', async () => {
     const ann = await someone()
     const run = await seen(ann, 'Look.', [imagePart(png(8, 8)), imagePart(png(9, 9))])
@@ -410,6 +438,12 @@ describe('what comes with a message, and what calls show', () => {
     const walls = { tenant: 'acme', environment: 'test' }
     const artifacts = artifactStore(store.db, plane.runtime.sealer)
     expect(await artifacts.drop(walls, [key])).toEqual([])
+    const expires = (when: string) =>
+      store.admin(`update plimsoll.artifact set expires_at = ${when} where run_id = $1`, [run.id])
+    await expires(`now() - interval '1 second'`)
+    await go(ann, run, 'And now?')
+    expect(sent()[0]?.content).toBe(`Look.\n[image left out: ${run.message_id}/1]`)
+    await expires('null')
     await store.admin('delete from plimsoll.message where run_id = $1', [run.id])
     expect((await ann.get(`/v1/runs/${run.id}/artifacts`)).body.items).toEqual([])
     expect(await artifacts.drop(walls, [key])).toEqual([key])
