@@ -23,7 +23,7 @@ grant usage on schema public to public;
 -- types
 create domain plimsoll.amount as bigint CHECK ((VALUE >= 0));
 create domain plimsoll.approval as text CHECK ((VALUE = ANY (ARRAY['auto'::text, 'confirm'::text, 'strong_confirm'::text, 'refused'::text])));
-create domain plimsoll.artifact_kind as text CHECK ((VALUE = ANY (ARRAY['result'::text, 'file'::text])));
+create domain plimsoll.artifact_kind as text CHECK ((VALUE = ANY (ARRAY['result'::text, 'file'::text, 'upload'::text])));
 create domain plimsoll.cancel_cause as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'superseded'::text, 'disconnect'::text, 'operator'::text, 'parent'::text])));
 create domain plimsoll.delivery_outcome as text CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'given_up'::text])));
 create domain plimsoll.effect_kind as text CHECK ((VALUE = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text])));

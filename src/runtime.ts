@@ -47,6 +47,7 @@ import { backgroundOf, errandAgentsOf } from './run/background.shell.ts'
 import { type ErrandCount, errandStore } from './run/errand.store.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
+import { openFactors } from './run/factors.shell.ts'
 import { firstGiven, proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
 import { rememberTool } from './run/remember-tool.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
@@ -166,6 +167,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sealer = ring ?? plainSealer
   const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
+  const factors = openFactors()
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
@@ -396,6 +398,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           sealer,
           clock,
           bulkheads,
+          factors,
           egress,
           ids,
           random,

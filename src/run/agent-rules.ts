@@ -2,6 +2,7 @@
 import type { ContextSpec } from '../context/limits.ts'
 import type { SummarySpec } from '../context/summary.ts'
 import type { ExtractSpec } from '../memory/extract.ts'
+import { MEDIA_KINDS, type MediaKind } from '../kernel/media.ts'
 import { isPrice } from '../model/price.ts'
 import { type Problem, problem } from '../tool/problem.ts'
 import type { AgentSpec, BudgetSpec } from './agent-spec.ts'
@@ -23,6 +24,7 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   model: true,
   instructions: true,
   tools: true,
+  accepts: true,
   budget: true,
   onMessage: true,
   onReject: true,
@@ -95,6 +97,7 @@ export function agentProblems(name: string, spec: AgentSpec): readonly Problem[]
     ...agentRules(name, spec),
     ...modelRules(spec),
     ...budgetRules(spec.budget),
+    ...acceptsRules(spec),
     ...contextRules(spec),
     ...summaryRules(spec),
     ...extractRules(spec),
@@ -144,6 +147,17 @@ function modelRules({ model }: AgentSpec): Rule[] {
     [!isWhole(model.contextTokens, 1), 'model_window_illegal', '/model/contextTokens', 'The window of the model is not a whole number of tokens.', '`contextTokens: 128_000`.'],
     [!isWhole(model.maxOutputTokens, 1), 'model_output_illegal', '/model/maxOutputTokens', 'The longest answer is not a whole number of tokens.', '`maxOutputTokens: 4_096`.'],
     [model.price !== null && !isPrice(model.price), 'model_price_illegal', '/model/price', 'A price is two numbers of cents per million tokens, or null when it is unknown.', '`price: { inputCentsPerMillion: 15, outputCentsPerMillion: 60 }`.'],
+  ]
+}
+
+// biome-ignore format: a table is read by its rows
+function acceptsRules({ accepts, model }: AgentSpec): Rule[] {
+  if (accepts === undefined) return []
+  const kinds: readonly MediaKind[] = Array.isArray(accepts) ? accepts : []
+  const isList = Array.isArray(accepts) && kinds.every((k) => MEDIA_KINDS.includes(k)) && new Set(kinds).size === kinds.length
+  return [
+    [!isList, 'accepts_illegal', '/accepts', 'What a message may carry is a list of `image`, `pdf` and `audio`.', "`accepts: ['image', 'pdf']`."],
+    [isList && !kinds.every((k) => model?.input?.includes(k)), 'accepts_beyond_model', '/accepts', 'The model does not say that it reads all of this.', "give the model `input: ['image', 'pdf']`, if it does; else remove the kind."],
   ]
 }
 

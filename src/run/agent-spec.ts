@@ -3,6 +3,7 @@ import type { SummarySpec } from '../context/summary.ts'
 import type { TokenCounter } from '../context/tokens.ts'
 import type { ExtractSpec } from '../memory/extract.ts'
 import type { MemoryKeys } from '../memory/key.ts'
+import type { MediaKind } from '../kernel/media.ts'
 import type { Model } from '../model/port.ts'
 import type { Contract } from '../tool/contract.ts'
 import type { CompiledSchema } from '../tool/schema/schema.ts'
@@ -25,6 +26,8 @@ export interface AgentSpec {
   readonly instructions?: string
   readonly tools?: readonly Contract[]
   readonly budget: BudgetSpec
+  /** Pictures, documents and sounds that a message may carry and a tool may show: `['image', 'pdf', 'audio']`; default: none. */
+  readonly accepts?: readonly MediaKind[]
   /** What may be remembered of whom it talks to; default: nothing, and nothing is read. */
   readonly memory?: MemoryKeys
   /**

@@ -116,6 +116,7 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     final: spec.final?.schema ?? null,
     ...(spec.context && { context: { ...spec.context } }),
     ...(spec.countTokens && { countsTokens: true }),
+    ...(spec.accepts && { accepts: [...spec.accepts].sort() }),
     ...(spec.memory && { memory: spec.memory.hash, onMemoryFailure: spec.onMemoryFailure ?? 'answer' }),
     // what they do is code, and code has no hash here: that there are some is said
     ...(spec.hooks && { hooks: Object.keys(spec.hooks).sort() }),
@@ -191,11 +192,15 @@ function doing(
   return load(name, { model, instructions, budget, final: compiled.compiled, onMessage: 'reject' }, kind)
 }
 
-const limitsOf = ({ model, context, countTokens }: AgentSpec): ContextLimits =>
+const limitsOf = ({ model, context, countTokens, accepts }: AgentSpec): ContextLimits =>
   contextLimits(
     context,
     { window: model.contextTokens, maxOutput: model.maxOutputTokens, leastOutput: leastOutput(model) },
-    countTokens,
+    {
+      ...(countTokens && { count: countTokens }),
+      ...(accepts && { accepts }),
+      ...(model.countMedia && { countMedia: model.countMedia }),
+    },
   )
 
 /** The same agent with one tool more: what a program adds when it is put together is in the release by its keys already. */
