@@ -38,14 +38,16 @@ import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Centre } from './memory/centre.shell.ts'
 import { together } from './memory/key.ts'
 import { scan } from './memory/detect/scan.ts'
+import { extractStore } from './memory/extract.store.ts'
 import { memoryOf } from './memory/memory.shell.ts'
 import type { Quota } from './memory/memory.store.ts'
 import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { backgroundOf, errandAgentsOf } from './run/background.shell.ts'
-import { errandStore } from './run/errand.store.ts'
+import { type ErrandCount, errandStore } from './run/errand.store.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
+import { openFactors } from './run/factors.shell.ts'
 import { firstGiven, proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
 import { rememberTool } from './run/remember-tool.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
@@ -150,6 +152,8 @@ export interface Runtime {
   context(actor: Actor, run: RunId, step: number | null): Promise<ContextView>
   /** What became of the summaries of a tenant, by model and prompt. @throws Fault `permission_denied` for all but operators */
   summaries(actor: Actor): Promise<readonly SummaryCount[]>
+  /** What became of the errands of a tenant, by agent, kind and outcome. @throws Fault `permission_denied` for all but operators */
+  errands(actor: Actor): Promise<readonly ErrandCount[]>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -163,6 +167,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sealer = ring ?? plainSealer
   const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
+  const factors = openFactors()
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
@@ -257,6 +262,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const background = backgroundOf({
     store: errandStore(db, sealer),
     summaries: summaryStore(db, sealer),
+    extracting: {
+      store: extractStore(db, sealer),
+      remembering: memory.remembering,
+      candidates: memory.candidates,
+      zoneOf,
+    },
     sessions,
     runs,
     agents: errandAgents,
@@ -363,6 +374,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
     context: (actor, run, step) => explainContext({ runs, reads, agents: allAgents, sealer }, actor, run, step),
     summaries: (actor) => background.report(actor),
+    errands: (actor) => background.errands(actor),
     sweep,
     tenants,
     async work(how = {}) {
@@ -387,6 +399,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           sealer,
           clock,
           bulkheads,
+          factors,
           egress,
           ids,
           random,

@@ -149,7 +149,9 @@ select s.id, s.agent from plimsoll.session s
 where s.tenant_id = :tenant::text and s.environment = :environment::text and s.subject_id = :subject::text order by s.id;
 
 -- name: activeRunsOf
-select r.id from plimsoll.run r where r.tenant_id = :tenant::text and r.session_id = :session::text and r.ended_at is null order by r.id;
+-- `working`: only those that a worker has at hand, with all that was said to them
+select r.id from plimsoll.run r where r.tenant_id = :tenant::text and r.session_id = :session::text and r.ended_at is null
+  and (not :working::boolean or r.status = 'running') order by r.id;
 
 -- name: memoriesAbout
 -- everything of a subject, or of one conversation alone
@@ -184,11 +186,19 @@ select h.id from plimsoll.legal_hold h where h.tenant_id = :tenant::text and h.e
   and (h.subject_id is null or h.subject_id = :subject::text) order by h.id limit 1;
 
 -- name: removeArtifacts
--- of conversations, or one; without either those that were removed of late, whose objects should be gone
+-- of conversations, of a subject, or one; without any of these those that were removed of late, whose objects should be gone
 update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
 where a.tenant_id = :tenant::text and a.environment = :environment::text
-  and (a.session_id = any (:sessions::text[]) or a.id = :artifact::text
-    or (:artifact::text = '' and cardinality(:sessions::text[]) = 0 and a.removed_at > now() - interval '30 days'))
+  and (a.session_id = any (:sessions::text[]) or a.id = :artifact::text or (:subject::text <> '' and a.subject_id = :subject::text)
+    or (:recent::boolean and a.removed_at > now() - interval '30 days'))
+returning a.object_key as "key!";
+
+-- name: removeShown
+-- what came with messages, or was shown by them
+update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null from plimsoll.message m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.run_id = any (:runs::text[])
+  and m.run_id || '.' || m.seq = any (:messages::text[]) and a.tenant_id = m.tenant_id and a.run_id = m.run_id
+  and case when a.kind = 'upload' then m.seq = 1 else m.role = 'tool' and m.step = a.step and m.position = a.position end
 returning a.object_key as "key!";
 
 -- name: artifactOwner

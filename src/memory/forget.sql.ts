@@ -440,14 +440,19 @@ where s.tenant_id = $1::text and s.environment = $2::text and s.subject_id = $3:
 export interface ActiveRunsOfParams {
   readonly tenant: string
   readonly session: string
+  readonly working: boolean
 }
 export interface ActiveRunsOfRow {
   readonly id: string
 }
+/**
+ * `working`: only those that a worker has at hand, with all that was said to them
+ */
 export const activeRunsOf: Statement<ActiveRunsOfParams, ActiveRunsOfRow> = {
-  name: 'forget_activeRunsOf_ff9dde63',
-  text: `select r.id from plimsoll.run r where r.tenant_id = $1::text and r.session_id = $2::text and r.ended_at is null order by r.id`,
-  params: ['tenant', 'session'],
+  name: 'forget_activeRunsOf_035c791f',
+  text: `select r.id from plimsoll.run r where r.tenant_id = $1::text and r.session_id = $2::text and r.ended_at is null
+  and (not $3::boolean or r.status = 'running') order by r.id`,
+  params: ['tenant', 'session', 'working'],
 }
 
 export interface MemoriesAboutParams {
@@ -551,21 +556,45 @@ export interface RemoveArtifactsParams {
   readonly environment: string
   readonly sessions: readonly (string | null)[]
   readonly artifact: string
+  readonly subject: string
+  readonly recent: boolean
 }
 export interface RemoveArtifactsRow {
   readonly key: string
 }
 /**
- * of conversations, or one; without either those that were removed of late, whose objects should be gone
+ * of conversations, of a subject, or one; without any of these those that were removed of late, whose objects should be gone
  */
 export const removeArtifacts: Statement<RemoveArtifactsParams, RemoveArtifactsRow> = {
-  name: 'forget_removeArtifacts_684a00c0',
+  name: 'forget_removeArtifacts_3546bf81',
   text: `update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
 where a.tenant_id = $1::text and a.environment = $2::text
-  and (a.session_id = any ($3::text[]) or a.id = $4::text
-    or ($4::text = '' and cardinality($3::text[]) = 0 and a.removed_at > now() - interval '30 days'))
+  and (a.session_id = any ($3::text[]) or a.id = $4::text or ($5::text <> '' and a.subject_id = $5::text)
+    or ($6::boolean and a.removed_at > now() - interval '30 days'))
 returning a.object_key as "key"`,
-  params: ['tenant', 'environment', 'sessions', 'artifact'],
+  params: ['tenant', 'environment', 'sessions', 'artifact', 'subject', 'recent'],
+}
+
+export interface RemoveShownParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly runs: readonly (string | null)[]
+  readonly messages: readonly (string | null)[]
+}
+export interface RemoveShownRow {
+  readonly key: string
+}
+/**
+ * what came with messages, or was shown by them
+ */
+export const removeShown: Statement<RemoveShownParams, RemoveShownRow> = {
+  name: 'forget_removeShown_9762c635',
+  text: `update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null from plimsoll.message m
+where m.tenant_id = $1::text and m.environment = $2::text and m.run_id = any ($3::text[])
+  and m.run_id || '.' || m.seq = any ($4::text[]) and a.tenant_id = m.tenant_id and a.run_id = m.run_id
+  and case when a.kind = 'upload' then m.seq = 1 else m.role = 'tool' and m.step = a.step and m.position = a.position end
+returning a.object_key as "key"`,
+  params: ['tenant', 'environment', 'runs', 'messages'],
 }
 
 export interface ArtifactOwnerParams {
