@@ -164,6 +164,40 @@ describe(`episodes that become knowledge, on the ${ENGINES[0]} store`, () => {
     }
   })
 
+  it.skipIf(ENGINES[0] !== 'postgres').each([
+    [
+      'is forgotten',
+      "status = 'deleted', deleted_at = now(), value = '', version = version + 1",
+      ['ale or port or stout'],
+    ],
+    [
+      'gets another value',
+      "value = (select value from plimsoll.memory o where o.key = 'order' and o.id <> m.id limit 1), version = version + 1",
+      [],
+    ],
+  ])(
+    'G2 E12 what is written while a source %s waits for it, and writes nothing that it no longer says',
+    async (_, how, then) => {
+      const ann = someone()
+      for (const value of ['ale', 'mead', 'port', 'stout']) await says(ann, value)
+      const mead = (await under(ann, 'order')).find((m) => m.value === 'mead')!
+      const wall = `select set_config('app.tenant', '${ann.tenant}', true), set_config('app.environment', 'production', true)`
+      const open = await store.hold(`${wall}; update plimsoll.memory m set ${how} where id = '${mead.id}'`)
+      const drawing = keep(ann, first)
+      await until(
+        () =>
+          store.admin("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"),
+        (waiting) => waiting.length > 0,
+      )
+      await open.commit()
+      await drawing
+      expect(await usual(ann)).toEqual([])
+      if (then.length === 0) return
+      await keep(ann, first)
+      expect(await usual(ann)).toEqual(then)
+    },
+  )
+
   it('E12 E13 a source that is corrected puts what was drawn from it out of use, until enough says it again', async () => {
     const ann = someone()
     await times(3, () => says(ann, 'tea'))
