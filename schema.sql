@@ -652,6 +652,7 @@ alter table plimsoll.memory enable row level security;
 alter table plimsoll.memory force row level security;
 alter table plimsoll.memory owner to plimsoll_owner;
 CREATE INDEX memory_authority ON plimsoll.memory USING btree (tenant_id, environment, authority, authority_ref) WHERE (authority IS NOT NULL);
+CREATE INDEX memory_key ON plimsoll.memory USING btree (tenant_id, environment, key, place, subject_id) WHERE (deleted_at IS NULL);
 CREATE INDEX memory_place ON plimsoll.memory USING btree (tenant_id, environment, place) WHERE (deleted_at IS NULL);
 CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environment, subject_id, recorded_at);
 CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
@@ -684,13 +685,16 @@ create table plimsoll.memory_candidate (
   decided_at timestamp with time zone,
   expires_at timestamp with time zone not null,
   created_at timestamp with time zone not null default now(),
+  sources text[] not null default '{}'::text[],
   constraint memory_candidate_pkey PRIMARY KEY (tenant_id, id),
   constraint memory_candidate_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'accepted'::text, 'declined'::text, 'expired'::text, 'superseded'::text])))
 ) with (fillfactor=80);
 alter table plimsoll.memory_candidate enable row level security;
 alter table plimsoll.memory_candidate force row level security;
 alter table plimsoll.memory_candidate owner to plimsoll_owner;
+CREATE INDEX memory_candidate_sources ON plimsoll.memory_candidate USING gin (sources) WHERE (status = 'pending'::text);
 CREATE INDEX memory_candidate_subject ON plimsoll.memory_candidate USING btree (tenant_id, environment, subject_id, created_at);
+CREATE INDEX memory_candidate_value ON plimsoll.memory_candidate USING btree (tenant_id, environment, place, subject_id, key, value_hash);
 CREATE UNIQUE INDEX memory_candidate_open ON plimsoll.memory_candidate USING btree (tenant_id, environment, place, subject_id, key, value_hash) WHERE (status = 'pending'::text);
 create policy tenant on plimsoll.memory_candidate for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.memory_candidate to plimsoll_app;

@@ -210,6 +210,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     registry,
     zoneOf: (actor) => zoneOf(actor.subject),
     quota: options.quota ?? QUOTA,
+    consolidators: options.consolidators ?? {},
     embedder: options.embedder ?? null,
     systemOf,
     asking,

@@ -103,12 +103,10 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
   },
   uses: ({ store }, scope, deletion) => store.uses(scope, only(deletion)),
   questions: ({ store }, scope, deletion) =>
-    deletion === null
-      ? Promise.resolve(0)
-      : store.questions(scope, {
-          sessions: deletion.sessions,
-          subject: deletion.kind === 'subject' ? deletion.subject : '',
-        }),
+    store.questions(scope, {
+      sessions: deletion?.sessions ?? [],
+      subject: deletion?.kind === 'subject' ? deletion.subject : '',
+    }),
   /** What calls have returned and what came with messages, in the object store. */
   async objects({ store, removeObject }, scope, deletion) {
     const artifact = deletion?.kind === 'artifact' ? deletion.target : ''

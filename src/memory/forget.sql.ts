@@ -41,11 +41,12 @@ export interface EntombMemoryRow {
   readonly id: string
 }
 /**
- * The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value is asked no more. What
+ * The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value, or about what is
+ * drawn from it, is asked no more. What
  * was drawn from it is not used until it is drawn again. Nothing happens when another version came meanwhile.
  */
 export const entombMemory: Statement<EntombMemoryParams, EntombMemoryRow> = {
-  name: 'forget_entombMemory_c160a05c',
+  name: 'forget_entombMemory_83a067c2',
   text: `with gone as (
   update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = ''::bytea, value_hash = '', version = m.version + 1
   where m.tenant_id = $1::text and m.environment = $2::text and m.id = $3::text and m.version = $4::int8
@@ -58,8 +59,9 @@ export const entombMemory: Statement<EntombMemoryParams, EntombMemoryRow> = {
   on conflict (tenant_id, kind, id) do update set created_at = excluded.created_at
 ), unasked as (
   update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from gone
-  where c.tenant_id = $1::text and c.environment = $2::text and c.place = gone.place and c.subject_id = gone.subject_id
-    and c.key = gone.key and c.status = 'pending' and c.value_hash = any ($6::text[])
+  where c.tenant_id = $1::text and c.environment = $2::text and c.status = 'pending'
+    and (c.sources @> array['memory ' || gone.id]
+      or c.place = gone.place and c.subject_id = gone.subject_id and c.key = gone.key and c.value_hash = any ($6::text[]))
 ), drawn as (
   update plimsoll.memory d set status = 'invalid', version = d.version + 1 from gone
   where d.tenant_id = $1::text and d.status in ('active', 'cold') and exists (select from plimsoll.memory_source s
@@ -500,14 +502,16 @@ export interface ForgetCandidatesRow {
   readonly id: string
 }
 /**
- * of a subject, or of a conversation
+ * of a subject or a conversation, and what comes from anything that is gone
  */
 export const forgetCandidates: Statement<ForgetCandidatesParams, ForgetCandidatesRow> = {
-  name: 'forget_forgetCandidates_7366bf6d',
+  name: 'forget_forgetCandidates_95c1770b',
   text: `update plimsoll.memory_candidate c set body = ''::bytea, version = c.version + 1,
   status = case c.status when 'pending' then 'superseded' else c.status end
 where c.tenant_id = $1::text and c.environment = $2::text and octet_length(c.body) > 0
-  and (c.session_id = any ($3::text[]) or ($4::text <> '' and c.subject_id = $4::text))
+  and (c.session_id = any ($3::text[]) or ($4::text <> '' and c.subject_id = $4::text)
+    or exists (select from unnest(c.sources) s join plimsoll.tombstone t on t.tenant_id = c.tenant_id
+      and t.kind = split_part(s, ' ', 1) and t.id = substr(s, strpos(s, ' ') + 1)))
 returning c.id`,
   params: ['tenant', 'environment', 'sessions', 'subject'],
 }

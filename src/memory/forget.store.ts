@@ -206,8 +206,10 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
         const values = rows.flatMap((row) => (row.value === null ? [] : [open(scope.tenant, row.value)]))
         const [kind = '', ...rest] = first.place.split(':')
         const of = { place: { scope: kind, id: rest.join(':') } as Place, subject: first.subject, key: first.key }
+        // a value that was said again is there once for each time, and is marked once
+        const marked = new Set(values.map((value) => valueMark(keys, scope.tenant, { ...of, value })))
         const known = {
-          marks: marks ? values.map((value) => valueMark(keys, scope.tenant, { ...of, value })) : [],
+          marks: marks ? [...marked] : [],
           hashes: values.map((value) => valueHash(keys, scope.tenant, value)),
         }
         const at = { ...walls(scope), id, version: first.now, ...known, audit, actor, actorKind }
