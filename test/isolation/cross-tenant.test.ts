@@ -55,7 +55,7 @@ const CROSSING_FUNCTIONS = [
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
 const WALLED =
-  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|forget_messages|forget_calls|forget_session|destroy_tenant)\(/
+  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|drop_session|sweep|tell|attend|forget_messages|forget_calls|forget_session|destroy_tenant)\(/
 
 interface Block {
   readonly id: string
