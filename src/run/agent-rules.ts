@@ -1,8 +1,8 @@
 /** The consistency rules of an agent's release, one per entry: when it is broken, and the line that mends it. */
 import type { ContextSpec } from '../context/limits.ts'
 import type { SummarySpec } from '../context/summary.ts'
-import { MEDIA_KINDS, type MediaKind } from '../kernel/media.ts'
 import type { ExtractSpec } from '../memory/extract.ts'
+import { MEDIA_KINDS, type MediaKind } from '../kernel/media.ts'
 import { isPrice } from '../model/price.ts'
 import { type Problem, problem } from '../tool/problem.ts'
 import type { AgentSpec, BudgetSpec } from './agent-spec.ts'

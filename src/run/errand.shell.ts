@@ -44,6 +44,7 @@ const HOLD_MS = 30_000
 /** When the run works in another process: nobody waits for an errand. */
 const REST_MS = 2_000
 const BATCH = 20
+const MOST_LOOKS = 10
 /** More than the two messages that the session of an attempt has. */
 const MOST_MESSAGES = 10
 
@@ -102,8 +103,20 @@ async function begin(parts: Errands, scope: Walls, kind: ErrandKind<Walls>, erra
       chosenRun: run,
     })
   // left meanwhile, and cleared before anything was there: nobody else would come for this
-  if (!(await parts.store.rest(scope, errand, REST_MS))) return void (await emptied(parts, scope, session, run))
+  if (!(await parts.store.rest(scope, errand, REST_MS))) return takeBack(parts, scope, session, run)
   parts.submitted()
+}
+
+/** What is asked already ends first, as far as the time of a few looks goes. */
+async function takeBack(parts: Errands, scope: Walls, session: SessionId, run: RunId): Promise<void> {
+  for (let looks = MOST_LOOKS; ; looks--) {
+    try {
+      return void (await emptied(parts, scope, session, run))
+    } catch (error) {
+      if (looks === 0 || !Fault.is(error) || error.code !== 'conflict') throw error
+    }
+    await parts.clock.sleep(REST_MS)
+  }
 }
 
 /** Who it is done for, without any of their rights. */
@@ -165,11 +178,16 @@ export async function forgetErrands(
   return removed
 }
 
+function unlessEnded(error: unknown): void {
+  if (!Fault.is(error) || error.code !== 'refused_transition') throw error
+}
+
 async function emptied(parts: Errands, scope: Walls, session: SessionId, run: RunId): Promise<number> {
   const first = await parts.store.clear(scope, session, parts.blank)
   let { removed } = first
   if (first.active > 0) {
-    await parts.cancel(scope, run)
+    // one that has ended meanwhile is no longer active
+    await parts.cancel(scope, run).catch(unlessEnded)
     const again = await parts.store.clear(scope, session, parts.blank)
     if (again.active > 0) throw new Fault('conflict', 'A run of an errand has not ended yet.')
     removed += again.removed

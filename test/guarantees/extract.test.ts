@@ -2,135 +2,40 @@
  * Memories out of what users say, behind the back of no answer: real runs, scripted models. On one engine: the statements are
  * tried on each where the store is.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { main } from '../../src/cli/program.ts'
-import { plainSealer } from '../../src/db/seal.ts'
 import type { Db } from '../../src/db/port.ts'
 import { Fault } from '../../src/kernel/fault.ts'
-import type { RunId, SessionId } from '../../src/kernel/ids.ts'
-import type { Actor, ActorKind } from '../../src/kernel/scope.ts'
-import { memory } from '../../src/memory/key.ts'
-import type { ModelRequest } from '../../src/model/port.ts'
-import { actorFrom } from '../../src/request/actor.ts'
-import { agent, type AgentSpec } from '../../src/run/agent.ts'
-import type { ErrandId } from '../../src/run/errand.ts'
-import { errandStore } from '../../src/run/errand.store.ts'
-import { createRuntime, type RuntimeOptions } from '../../src/runtime.ts'
+import type { Actor } from '../../src/kernel/scope.ts'
 import type { ScriptedAnswer } from '../../src/testing/script.ts'
-import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { openPlane } from '../setup/plane.ts'
+import {
+  json,
+  page,
+  program as programOn,
+  type Proposes,
+  SAID,
+  type Scene,
+  someone,
+  type Stage,
+  stopPrograms,
+  TONE,
+  told,
+} from '../setup/extracting.ts'
+import { until } from '../setup/plane.ts'
 import { rowsWhere } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
 import { gate } from '../setup/stage.ts'
 
-const BUDGET = { steps: 6, toolCalls: 12, tokens: 200_000, costCents: 1_000, seconds: 60 }
-const keys = memory({
-  tone: { kind: 'preference', value: z.string().max(80), purpose: 'To answer in the way that is liked.' },
-  home_city: { kind: 'fact', value: z.string().max(200) },
-  note: { kind: 'fact', value: z.string().max(400), cardinality: 'many', deletion: 'with_source' },
-  nickname: { kind: 'fact', value: z.string(), confirm: 'ask' },
-  house_rule: { kind: 'fact', value: z.string(), scopes: ['group'], sensitivity: 'none' },
-})
-const page = { after: '', limit: 50 }
-const SAID = 'By the way, I like my answers short. What is seven times eight?'
-const TONE = { key: 'tone', value: 'short', message: 'm1', quote: 'I like my answers short' }
-const json = (...memories: readonly object[]): ScriptedAnswer => ({ text: JSON.stringify({ memories }) })
-const told = (request: ModelRequest | undefined): string => request?.messages.map((m) => m.text).join('\n') ?? ''
-
-type Proposes = (request: ModelRequest) => ScriptedAnswer
-interface Errand {
-  readonly id: string
-  readonly state: string
-  readonly outcome: string | null
-  readonly attempts: number
-  readonly work_session: string
-  readonly run_id: RunId
-}
-
 describe('memories out of what was said', () => {
   let store: TestStore
-  const stops: (() => Promise<void>)[] = []
+  const program = (proposes: Proposes, scene?: Scene): Promise<Stage> => programOn(store, proposes, scene)
   beforeAll(async () => {
     store = await openStore(ENGINES[0]!)
   })
-  // a program holds the errands of agents that it does not know for a while
-  afterEach(async () => {
-    for (const stop of stops.splice(0)) await stop()
-  })
+  afterEach(stopPrograms)
   afterAll(() => store.close())
-
-  const someone = (kind: ActorKind = 'end_user', user = unique('ann')): Actor =>
-    actorFrom({ kind, tenant: 'acme', environment: 'production', user, subject: user, permissions: ['*'] })
-
-  interface Scene {
-    readonly more?: Partial<RuntimeOptions>
-    readonly spec?: Partial<AgentSpec>
-    readonly name?: string
-    readonly talks?: Proposes
-    readonly pause?: () => Promise<void>
-    /** Stopped by whom it serves, and not by the end of the test. */
-    readonly kept?: true
-  }
-  async function program(proposes: Proposes, { more = {}, spec = {}, name = unique('agent'), ...scene }: Scene = {}) {
-    const asked: ModelRequest[] = []
-    const talked: ModelRequest[] = []
-    const errors: unknown[] = []
-    const talker = scripted((request) => {
-      talked.push(request)
-      return scene.talks?.(request) ?? { text: 'Fifty-six.' }
-    })
-    const reader = scripted(
-      (request) => {
-        asked.push(request)
-        return proposes(request)
-      },
-      { id: 'reader', ...(scene.pause && { pause: scene.pause }) },
-    )
-    const acting = agent(name, { budget: BUDGET, memory: keys, model: talker, extract: { model: reader }, ...spec })
-    const runtime = createRuntime({ db: store.db, agents: [acting], ...more })
-    const worker = await runtime.work({ pollMs: 20, onError: (error) => void errors.push(error) })
-    const stop = () => worker.stop()
-    if (!scene.kept) stops.push(stop)
-    async function say(actor: Actor, text: string, before?: { session: SessionId; sessionVersion: number }) {
-      const made = await runtime.submit(actor, { agent: name, text, ...before })
-      for (;;) {
-        const { end } = await runtime.reads.run(actor, made.run)
-        if (end) return { ...made, end, session: made.session, sessionVersion: made.sessionVersion }
-        await runtime.clock.sleep(15)
-      }
-    }
-    return {
-      ...{ runtime, name, asked, talked, errors, say, stop },
-      values: async (actor: Actor) => (await runtime.memory.list(actor, page)).items.map((m) => m.value),
-      /** Until so many errands of the conversation are done, and none is under way. */
-      async errands(session: string, count = 1): Promise<readonly Errand[]> {
-        for (;;) {
-          const all = await errandsOf(session)
-          if (all.length >= count && all.every((one) => one.state === 'done')) return all
-          // nobody waits for the time between two attempts
-          await store.admin(
-            `update plimsoll.errand set due_at = now() where session_id = $1 and done_at is null and (tries > 0 or state = 'due')
-               and due_at > now() + interval '2.5 seconds'`,
-            [session],
-          )
-          await runtime.clock.sleep(15)
-        }
-      },
-    }
-  }
-  type Stage = Awaited<ReturnType<typeof program>>
-  const errandsOf = async (session: string): Promise<readonly Errand[]> =>
-    (await store.admin(
-      `select id, state, outcome, attempts, work_session, run_id from plimsoll.errand where session_id = $1 and kind = 'extract'
-       order by from_generation, created_at`,
-      [session],
-    )) as unknown as Errand[]
   const questions = async (stage: Stage, actor: Actor) => (await stage.runtime.memory.questions(actor, page)).items
 
   it('E10 E4 what was said by the way is remembered when the run has ended, is given to the next conversation, and is read once', async () => {
@@ -367,6 +272,38 @@ describe('memories out of what was said', () => {
     expect(await stage.values(ann)).toEqual([])
   })
 
+  it('G2 what was read just before it was forgotten is asked of no model, or taken away again', async () => {
+    const ann = someone()
+    let forget = async (): Promise<unknown> => null
+    const db: Db = {
+      ...store.db,
+      async read(scope, statement, params) {
+        const rows = await store.db.read(scope, statement, params)
+        if (statement.name.startsWith('extract_extractSource')) await forget()
+        return rows
+      },
+    }
+    const stage = await program(() => json(TONE), { more: { db } })
+    const text = `${SAID} I work at ${unique('Porcelain')}.`
+    const said = await stage.runtime.submit(ann, { agent: stage.name, text })
+    let forgotten = 0
+    forget = async () => {
+      if (forgotten++ === 0) await stage.runtime.memory.forgetMessage(ann, `${said.run}.1`)
+    }
+    const [errand] = await stage.errands(said.session)
+    expect(errand).toMatchObject({ outcome: 'forgotten' })
+    // the step that read it may still be at work
+    const begun = () => rowsWhere(store, 'run', { session_id: errand!.work_session })
+    await until(begun, (runs) => runs.length > 0)
+    await until(
+      async () => (await rowsWhere(store, 'session', { id: errand!.work_session })).length,
+      (n) => n === 0,
+    )
+    expect((await begun()).every((run) => run['ended_at'] !== null)).toBe(true)
+    expect(await rowsWhere(store, 'message', { session_id: errand!.work_session })).toEqual([])
+    expect(await stage.values(ann)).toEqual([])
+  })
+
   it('G8 nobody is asked about what no purpose is left for, and consent that ends meanwhile counts', async () => {
     const ann = someone()
     const silent = await program(() => json(TONE))
@@ -383,142 +320,5 @@ describe('memories out of what was said', () => {
     answering.open()
     expect((await stage.errands(said.session))[0]?.outcome).toMatch(/refused|forgotten/)
     expect(await stage.values(bob)).toEqual([])
-  })
-
-  it('B7 D4 a step that throws each time is given up, told by its code alone, and leaves nothing behind', async () => {
-    let reads = 0
-    const db: Db = {
-      ...store.db,
-      read: (scope, statement, params) =>
-        statement.name.startsWith('extract_extractSource') && reads++ > 0
-          ? Promise.reject(new Error(`cannot read "${SAID}"`))
-          : store.db.read(scope, statement, params),
-    }
-    const stage = await program(() => json(TONE), { more: { db } })
-    const ann = someone()
-    const { session } = await stage.say(ann, SAID)
-    const [errand] = await stage.errands(session)
-    expect(errand).toMatchObject({ outcome: 'failed', attempts: 1 })
-    // one question, and as many tries of what follows the answer as there may be
-    expect(reads).toBeGreaterThan(2)
-    expect(reads).toBeLessThan(11)
-    expect(stage.errors.length).toBeGreaterThan(0)
-    expect(stage.errors.every((error) => Fault.is(error))).toBe(true)
-    expect(stage.errors.map(String).join()).not.toContain('answers short')
-    expect(await stage.values(ann)).toEqual([])
-    expect(await rowsWhere(store, 'message', { session_id: errand!.work_session })).toEqual([])
-    expect((await stage.runtime.reads.run(ann, (await stage.say(ann, 'Go on?')).run)).end).toBe('completed')
-  })
-
-  it('D1 L3 a program that does not extract leaves it to one that does, as in a release that is rolled out', async () => {
-    const ann = someone()
-    const stage = await program(() => json(TONE))
-    const { session } = await stage.runtime.submit(ann, { agent: stage.name, text: SAID })
-    await stage.stop()
-    const source = {
-      id: unique('ern') as ErrandId,
-      kind: 'extract',
-      agent: stage.name,
-      session,
-      from: 1,
-      to: 1,
-      upto: 'run.1',
-    }
-    await errandStore(store.db, plainSealer).open(ann, { ...source, user: ann.user, subject: ann.subject }, 0)
-    // another agent of this program has errands, so it looks for them
-    const old = await program(() => json())
-    const held = async () => (await rowsWhere(store, 'errand', { id: source.id }))[0]
-    while ((await held())?.['tries'] !== 1) await old.runtime.clock.sleep(15)
-    expect(await held()).toMatchObject({ outcome: null, done_at: null })
-    await old.stop()
-    const next = await program(() => json(TONE), { name: stage.name })
-    expect(await next.errands(session)).toMatchObject([{ outcome: 'saved' }])
-    expect(await next.values(ann)).toEqual(['short'])
-  })
-
-  it('J9 D1 what an errand does is told to no sink and no endpoint, stands in no list, and stays in the books', async () => {
-    const heard: string[] = []
-    const publish = async ({ run }: { readonly run: string }) => void heard.push(run)
-    const stage = await program(() => json(TONE), { more: { sinks: [{ name: unique('sink'), publish }] } })
-    const [ann, olga] = [someone(), someone('operator')]
-    await stage.runtime.endpoints.create(olga, { url: 'https://hooks.example.com/in', types: null })
-    const first = await stage.say(ann, SAID)
-    const [errand] = await stage.errands(first.session)
-    // the sink has heard of what came later: everything before has been looked through
-    const last = await stage.say(ann, 'And now?')
-    while (!heard.includes(last.run)) await stage.runtime.clock.sleep(15)
-    expect(heard).toContain(first.run)
-    expect(heard).not.toContain(errand!.run_id)
-    expect((await rowsWhere(store, 'delivery', { run_id: first.run })).length).toBeGreaterThan(0)
-    expect(await rowsWhere(store, 'delivery', { run_id: errand!.run_id })).toEqual([])
-    expect((await rowsWhere(store, 'event', { run_id: errand!.run_id })).length).toBeGreaterThan(1)
-    expect(await rowsWhere(store, 'session', { id: errand!.work_session })).toEqual([])
-    expect((await rowsWhere(store, 'ledger', { run_id: errand!.run_id })).length).toBeGreaterThan(0)
-    const all = { agent: '', after: '', limit: 100 }
-    const runs = await stage.runtime.reads.runs(ann, { ...all, status: '', wait: '', session: '' })
-    expect(runs.items.map((r) => r.id)).toEqual([last.run, first.run])
-    const conversations = await stage.runtime.reads.conversations(ann, all)
-    expect(conversations.items.map((c) => c.id)).toEqual([last.session, first.session])
-    await expect(stage.runtime.reads.run(ann, errand!.run_id)).rejects.toMatchObject({ code: 'not_found' })
-    expect(await stage.runtime.reads.run(olga, errand!.run_id)).toMatchObject({ agent: `${stage.name}/extract` })
-    const counts = (await stage.runtime.errands(olga)).filter((one) => one.agent === stage.name)
-    expect(counts).toContainEqual({ agent: stage.name, kind: 'extract', outcome: 'saved', errands: 1, attempts: 1 })
-    await expect(stage.runtime.errands(ann)).rejects.toMatchObject({ code: 'permission_denied' })
-  })
-
-  it('D1 H7 operators read what became of errands over HTTP and as a command, of their tenant, and nobody else does', async () => {
-    const stage = await program(() => json(TONE))
-    const { session } = await stage.say(someone(), SAID)
-    await stage.errands(session)
-    await stage.stop()
-    // where the keys of the plane are
-    await store.admin(`update plimsoll.errand set environment = 'test' where session_id = $1`, [session])
-    const plane = await openPlane({ db: store.db, agents: [] })
-    const home = mkdtempSync(join(tmpdir(), 'plimsoll-errands-'))
-    try {
-      const [ann, service] = [await plane.user('ann'), await plane.service()]
-      const operator = await plane.operator()
-      for (const who of [ann, service])
-        expect(await who.get('/ops/v1/errands')).toMatchObject({ status: 403, body: { code: 'permission_denied' } })
-      expect((await (await plane.operator('globex')).get('/ops/v1/errands')).body).toEqual({ items: [] })
-      const one = { agent: stage.name, kind: 'extract', outcome: 'saved', errands: 1, attempts: 1 }
-      expect((await operator.get('/ops/v1/errands')).body.items).toContainEqual(one)
-      const access = {
-        secret: '',
-        tenant: 'acme',
-        environment: 'test',
-        operator: operator.bearer,
-        service: service.bearer,
-      }
-      writeFileSync(join(home, 'access.json'), JSON.stringify(access), { mode: 0o600 })
-      writeFileSync(join(home, 'server.json'), JSON.stringify({ pid: process.pid, url: plane.url }))
-      let stdout = ''
-      const out = vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += String(text))))
-      const exit = await main(['errands', '--data', home])
-      out.mockRestore()
-      expect(exit).toBe(0)
-      expect(stdout).toMatch(new RegExp(`${stage.name} +extract +saved +1 +1`))
-    } finally {
-      await plane.close()
-      rmSync(home, { recursive: true, force: true })
-    }
-  })
-
-  it('E7 of two that open the same extraction at once, one does, however much each has seen', async () => {
-    const stage = errandStore(store.db, plainSealer)
-    const ann = someone()
-    const source = {
-      kind: 'extract',
-      agent: 'a',
-      session: unique('ses') as SessionId,
-      user: ann.user,
-      subject: ann.subject,
-    }
-    const opened = await Promise.all(
-      [1, 2, 3].map((to) =>
-        stage.open(ann, { ...source, id: unique('ern') as ErrandId, from: 1, to, upto: `run_${to}.1` }, 3_600_000),
-      ),
-    )
-    expect(opened.filter(Boolean)).toHaveLength(1)
   })
 })
