@@ -71,6 +71,7 @@ import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamIte
 import { type Hub, hub } from './stream/hub.ts'
 import { artifactStore, type ArtifactView } from './tool/result/artifact.store.ts'
 import type { ByteRange } from './tool/result/objects.ts'
+import { removeObject } from './tool/result/objects.shell.ts'
 import { folders, sweepFolders } from './tool/sandbox/sandbox.shell.ts'
 import { terminated } from './tool/sandbox/sandbox.store.ts'
 import { repeated } from './tool/repeated.shell.ts'
@@ -231,11 +232,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
     mustSeeRun: (actor, run) => reads.run(actor, run),
     mayExport: (scope, subject) => rates.take(scope, `memory.export:${subject}`, EXPORTS),
-    async removeObject(key) {
-      if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
-      await objects.delete(key)
-      return true
-    },
+    removeObject: (key) => removeObject(objects, key),
     others: { summaries: (scope, deletion) => background.forget(scope, deletion) },
   })
   const tenants = tenantsOf({
