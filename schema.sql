@@ -23,7 +23,7 @@ grant usage on schema public to public;
 -- types
 create domain plimsoll.amount as bigint CHECK ((VALUE >= 0));
 create domain plimsoll.approval as text CHECK ((VALUE = ANY (ARRAY['auto'::text, 'confirm'::text, 'strong_confirm'::text, 'refused'::text])));
-create domain plimsoll.artifact_kind as text CHECK ((VALUE = ANY (ARRAY['result'::text, 'file'::text])));
+create domain plimsoll.artifact_kind as text CHECK ((VALUE = ANY (ARRAY['result'::text, 'file'::text, 'upload'::text])));
 create domain plimsoll.cancel_cause as text CHECK ((VALUE = ANY (ARRAY['user'::text, 'superseded'::text, 'disconnect'::text, 'operator'::text, 'parent'::text])));
 create domain plimsoll.delivery_outcome as text CHECK ((VALUE = ANY (ARRAY['delivered'::text, 'failed'::text, 'given_up'::text])));
 create domain plimsoll.effect_kind as text CHECK ((VALUE = ANY (ARRAY['tool'::text, 'memory'::text, 'child'::text, 'notification'::text])));
@@ -463,6 +463,7 @@ create table plimsoll.errand (
   due_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
   done_at timestamp with time zone,
+  tries integer not null default 0,
   constraint errand_pkey PRIMARY KEY (tenant_id, id),
   constraint errand_check CHECK (((state = 'done'::text) = (done_at IS NOT NULL))),
   constraint errand_state_check CHECK ((state = ANY (ARRAY['due'::text, 'running'::text, 'clearing'::text, 'done'::text])))
@@ -472,12 +473,13 @@ alter table plimsoll.errand force row level security;
 alter table plimsoll.errand owner to plimsoll_owner;
 CREATE INDEX errand_due ON plimsoll.errand USING btree (due_at) WHERE (done_at IS NULL);
 CREATE INDEX errand_run ON plimsoll.errand USING btree (tenant_id, run_id) WHERE (done_at IS NULL);
+CREATE UNIQUE INDEX errand_extract ON plimsoll.errand USING btree (tenant_id, session_id, from_generation) WHERE ((kind = 'extract'::text) AND (outcome IS DISTINCT FROM 'forgotten'::text));
 CREATE UNIQUE INDEX errand_open ON plimsoll.errand USING btree (tenant_id, session_id, kind, upto) WHERE (done_at IS NULL);
 create policy due on plimsoll.errand for select to plimsoll_retain using ((done_at IS NULL));
 create policy tenant on plimsoll.errand for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.errand to plimsoll_app;
 grant select (done_at, due_at, environment, id, tenant_id) on table plimsoll.errand to plimsoll_retain;
-grant update (attempts, done_at, due_at, outcome, run_id, state, work_session) on table plimsoll.errand to plimsoll_app;
+grant update (attempts, done_at, due_at, outcome, run_id, state, tries, work_session) on table plimsoll.errand to plimsoll_app;
 
 create table plimsoll.event (
   tenant_id text not null,
@@ -650,6 +652,7 @@ alter table plimsoll.memory enable row level security;
 alter table plimsoll.memory force row level security;
 alter table plimsoll.memory owner to plimsoll_owner;
 CREATE INDEX memory_authority ON plimsoll.memory USING btree (tenant_id, environment, authority, authority_ref) WHERE (authority IS NOT NULL);
+CREATE INDEX memory_key ON plimsoll.memory USING btree (tenant_id, environment, key, place, subject_id) WHERE (deleted_at IS NULL);
 CREATE INDEX memory_place ON plimsoll.memory USING btree (tenant_id, environment, place) WHERE (deleted_at IS NULL);
 CREATE INDEX memory_subject ON plimsoll.memory USING btree (tenant_id, environment, subject_id, recorded_at);
 CREATE UNIQUE INDEX memory_current ON plimsoll.memory USING btree (tenant_id, environment, place, subject_id, key, slot) WHERE (deleted_at IS NULL);
@@ -682,13 +685,16 @@ create table plimsoll.memory_candidate (
   decided_at timestamp with time zone,
   expires_at timestamp with time zone not null,
   created_at timestamp with time zone not null default now(),
+  sources text[] not null default '{}'::text[],
   constraint memory_candidate_pkey PRIMARY KEY (tenant_id, id),
   constraint memory_candidate_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'accepted'::text, 'declined'::text, 'expired'::text, 'superseded'::text])))
 ) with (fillfactor=80);
 alter table plimsoll.memory_candidate enable row level security;
 alter table plimsoll.memory_candidate force row level security;
 alter table plimsoll.memory_candidate owner to plimsoll_owner;
+CREATE INDEX memory_candidate_sources ON plimsoll.memory_candidate USING gin (sources) WHERE (status = 'pending'::text);
 CREATE INDEX memory_candidate_subject ON plimsoll.memory_candidate USING btree (tenant_id, environment, subject_id, created_at);
+CREATE INDEX memory_candidate_value ON plimsoll.memory_candidate USING btree (tenant_id, environment, place, subject_id, key, value_hash);
 CREATE UNIQUE INDEX memory_candidate_open ON plimsoll.memory_candidate USING btree (tenant_id, environment, place, subject_id, key, value_hash) WHERE (status = 'pending'::text);
 create policy tenant on plimsoll.memory_candidate for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.memory_candidate to plimsoll_app;
@@ -1021,12 +1027,14 @@ create policy claim on plimsoll.run for update to plimsoll_claim using (((((stat
    FROM plimsoll.worker w
   WHERE ((w.id = run.worker_id) AND (w.lease_until > now()))))))))) with check (((status)::text = ANY (ARRAY['queued'::text, 'running'::text])));
 create policy claimable on plimsoll.run for select to plimsoll_claim using (((status)::text = ANY (ARRAY['queued'::text, 'running'::text, 'waiting_confirmation'::text])));
+create policy relay on plimsoll.run for select to plimsoll_relay using ((strpos(agent, '/'::text) > 0));
 create policy retain on plimsoll.run for all to plimsoll_retain using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy shred on plimsoll.run for all to plimsoll_shred using (((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check (((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.run for all to plimsoll_app using ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check ((((tenant_id)::text = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND ((environment)::text = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.run to plimsoll_step;
 grant select on table plimsoll.run to plimsoll_app;
 grant select (agent, attempts, branch, cancel_cause, created_at, deadline_at, due_at, environment, epoch, followed_until, generation, id, parks_alone, progress_at, progress_ms, session_id, started_at, status, tenant_id, version, wait_reason, worker_id) on table plimsoll.run to plimsoll_claim;
+grant select (agent, id, tenant_id) on table plimsoll.run to plimsoll_relay;
 grant select (created_at, ended_at, environment, id, session_id, status, subject_id, tenant_id) on table plimsoll.run to plimsoll_retain;
 grant select (ended_at, environment, epoch, id, status, tenant_id, version) on table plimsoll.run to plimsoll_shred;
 grant update (attempts, cancel_cause, commits, confidentiality, due_at, end_reason, ended_at, event_seq, followed_until, integrity, message_seq, parks_alone, phase, progress_at, reserved_cost, reserved_tokens, status, step, used_cost, used_tokens, used_tool_calls, version, wait_reason, watermark_from, worker_id) on table plimsoll.run to plimsoll_step;
@@ -1052,7 +1060,7 @@ alter table plimsoll.session owner to plimsoll_owner;
 create policy batch on plimsoll.session for all to plimsoll_step using ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0)) with check ((strpos(current_setting('app.batch'::text, true), (((((('|'::text || tenant_id) || '/'::text) || environment) || '/'::text) || id) || '|'::text)) > 0));
 create policy shred on plimsoll.session for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.session for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
-grant insert, select on table plimsoll.session to plimsoll_step;
+grant delete, insert, select on table plimsoll.session to plimsoll_step;
 grant select on table plimsoll.session to plimsoll_app;
 grant select (closed_at, tenant_id) on table plimsoll.session to plimsoll_shred;
 grant update (closed_at) on table plimsoll.session to plimsoll_shred;
@@ -1513,6 +1521,25 @@ end $function$;
 alter function plimsoll.driven(text) owner to plimsoll_claim;
 grant execute on function plimsoll.driven(text) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.drop_session(p_tenant text, p_environment text, p_session text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  n int;
+begin
+  perform set_config('app.batch', '|' || p_tenant || '/' || p_environment || '/' || p_session || '|', true);
+  delete from plimsoll.session s where s.tenant_id = p_tenant and s.environment = p_environment and s.id = p_session and strpos(s.agent, '/') > 0;
+  get diagnostics n = row_count;
+  perform set_config('app.batch', '', true);
+  return n;
+end $function$;
+alter function plimsoll.drop_session(text,text,text) owner to plimsoll_step;
+grant execute on function plimsoll.drop_session(text,text,text) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.errand_due(p_limit integer)
  RETURNS TABLE(tenant text, environment text, id text)
  LANGUAGE plpgsql
@@ -1800,6 +1827,7 @@ begin
        where v.tenant_id = f.tenant_id and v.run_id = f.run_id and v.visibility = 'user' and v.created_at >= f.starts_at),
       f.head
     from fresh f
+    where not exists (select from plimsoll.run r where r.tenant_id = f.tenant_id and r.id = f.run_id and strpos(r.agent, '/') > 0)
     on conflict (tenant_id, endpoint_id, run_id) do update
       set head = excluded.head, due_at = case when d.due_at = 'infinity' then now() else d.due_at end
       where d.head < excluded.head

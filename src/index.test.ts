@@ -35,7 +35,7 @@ describe('the doors', () => {
     ['credentials', credentials, ['memoryTokens', 'oauthAccounts']],
     ['keys', keys, ['addToKeyFile', 'keyFileOf', 'openKeyFile', 'restoreFolder']],
     ['mcp', mcp, ['definitionsOf', 'isolation', 'mcp']],
-    ['objects', objects, ['file', 'openObjects']],
+    ['objects', objects, ['file', 'openObjects', 'withFiles']],
     ['sinks', sinks, ['redisStream']],
   ])('I1 `plimsoll/%s` gives these values and no others, and the first door none of them', (_, door, values) => {
     expect(Object.keys(door).sort()).toEqual(values)

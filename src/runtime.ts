@@ -38,15 +38,17 @@ import { idempotencyStore } from './request/idempotency.store.ts'
 import type { Centre } from './memory/centre.shell.ts'
 import { together } from './memory/key.ts'
 import { scan } from './memory/detect/scan.ts'
+import { extractStore } from './memory/extract.store.ts'
 import { memoryOf } from './memory/memory.shell.ts'
 import type { Procedures } from './memory/procedures.shell.ts'
 import type { Quota } from './memory/memory.store.ts'
 import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { backgroundOf, errandAgentsOf } from './run/background.shell.ts'
-import { errandStore } from './run/errand.store.ts'
+import { type ErrandCount, errandStore } from './run/errand.store.ts'
 import { cancelRun, type DecideRequest, decideConfirmation } from './run/decide.shell.ts'
 import { type ContextView, explainContext } from './run/explain.shell.ts'
+import { openFactors } from './run/factors.shell.ts'
 import { firstGiven, proposing, recollect, stillRemembered } from './run/recollect.shell.ts'
 import { rememberTool } from './run/remember-tool.shell.ts'
 import { type Reads, readsOf } from './run/reads.shell.ts'
@@ -70,6 +72,7 @@ import { type EventItem, eventsAfter, follow, type FollowRequest, type StreamIte
 import { type Hub, hub } from './stream/hub.ts'
 import { artifactStore, type ArtifactView } from './tool/result/artifact.store.ts'
 import type { ByteRange } from './tool/result/objects.ts'
+import { removeObject } from './tool/result/objects.shell.ts'
 import { folders, sweepFolders } from './tool/sandbox/sandbox.shell.ts'
 import { terminated } from './tool/sandbox/sandbox.store.ts'
 import { repeated } from './tool/repeated.shell.ts'
@@ -153,6 +156,8 @@ export interface Runtime {
   context(actor: Actor, run: RunId, step: number | null): Promise<ContextView>
   /** What became of the summaries of a tenant, by model and prompt. @throws Fault `permission_denied` for all but operators */
   summaries(actor: Actor): Promise<readonly SummaryCount[]>
+  /** What became of the errands of a tenant, by agent, kind and outcome. @throws Fault `permission_denied` for all but operators */
+  errands(actor: Actor): Promise<readonly ErrandCount[]>
   /** Starts a worker in this process. */
   work(options?: Omit<WorkerOptions, 'db' | 'driving' | 'beside'>): Promise<Worker>
 }
@@ -166,6 +171,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const sealer = ring ?? plainSealer
   const db = ring ? keyedDb(options.db, ring) : options.db
   const bulkheads = openBulkheads(clock)
+  const factors = openFactors()
   const wake = () => {
     for (const worker of workers) worker.wake()
   }
@@ -208,6 +214,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     registry,
     zoneOf: (actor) => zoneOf(actor.subject),
     quota: options.quota ?? QUOTA,
+    consolidators: options.consolidators ?? {},
     embedder: options.embedder ?? null,
     systemOf,
     asking,
@@ -229,11 +236,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     subjectOf: async (actor, session) => (await reads.conversation(actor, session)).subject,
     mustSeeRun: (actor, run) => reads.run(actor, run),
     mayExport: (scope, subject) => rates.take(scope, `memory.export:${subject}`, EXPORTS),
-    async removeObject(key) {
-      if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
-      await objects.delete(key)
-      return true
-    },
+    removeObject: (key) => removeObject(objects, key),
     others: { summaries: (scope, deletion) => background.forget(scope, deletion) },
   })
   const tenants = tenantsOf({
@@ -260,6 +263,12 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const background = backgroundOf({
     store: errandStore(db, sealer),
     summaries: summaryStore(db, sealer),
+    extracting: {
+      store: extractStore(db, sealer),
+      remembering: memory.remembering,
+      candidates: memory.candidates,
+      zoneOf,
+    },
     sessions,
     runs,
     agents: errandAgents,
@@ -367,6 +376,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
     context: (actor, run, step) => explainContext({ runs, reads, agents: allAgents, sealer }, actor, run, step),
     summaries: (actor) => background.report(actor),
+    errands: (actor) => background.errands(actor),
     sweep,
     tenants,
     async work(how = {}) {
@@ -391,6 +401,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
           sealer,
           clock,
           bulkheads,
+          factors,
           egress,
           ids,
           random,

@@ -5,7 +5,7 @@ import type { Reach } from './client.ts'
 import type { ForgetOptions } from './forgetting.ts'
 import type { AnswerOptions, As, ListMemoriesOptions, RememberOptions } from './memory.ts'
 import type { Output } from './output.ts'
-import type { ShareOptions } from './steward.ts'
+import type { SharedAnswer, ShareOptions } from './steward.ts'
 import { leaf, limited, number, server } from './words.ts'
 
 const AS = 'the end user whose memory it is, by a token that the service key mints'
@@ -110,6 +110,15 @@ function operating(group: Command, out: Output): void {
     .action(async (key: string, value: string, given: ShareOptions) =>
       (await steward()).shareMemory(key, value, given, out),
     )
+  limited(
+    server(
+      leaf(group, 'shared-candidates', 'what everybody of a place may know, if an operator says so; without values'),
+    ),
+  ).action(async (given: Reach & Limited) => (await steward()).sharedCandidates(given, out))
+  for (const verb of ['accept', 'decline'] as const)
+    because(`shared-${verb} <candidate>`, 'shows it to an operator, who answers for the place')
+      .option('-y, --yes', YES)
+      .action(async (id: string, given: SharedAnswer) => (await steward()).answerShared(id, verb, given, out))
   server(
     leaf(group, 'fact <subject> <key> <ref>', 'what an authority says of somebody, asked for by the server'),
   ).action(async (subject: string, key: string, ref: string, given: Reach) =>

@@ -91,6 +91,9 @@ function commands(out: Output, exits: Exits): Command {
   server(leaf(program, 'summaries', 'what became of summaries, by model and prompt')).action(async (given: Reach) =>
     (await import('./summaries.ts')).showSummaries(given, out),
   )
+  server(leaf(program, 'errands', 'what became of summaries and extractions, by agent and outcome')).action(
+    async (given: Reach) => (await import('./errands.ts')).showErrands(given, out),
+  )
   sealing(program, out)
   mcp(program, out, exits)
   leaf(program, 'version', 'the version of this program').action(async () =>

@@ -7,7 +7,8 @@
 import type { Rule } from '../memory/procedure.ts'
 import type { ModelMessage } from '../model/port.ts'
 import type { ContextLimits } from './limits.ts'
-import { nameOf, type MessageBody, type TranscriptMessage } from './message.ts'
+import { acceptable, fileName, leftOutPart, partName, partsIn } from './media.ts'
+import { type MediaPart, nameOf, type MessageBody, type TranscriptMessage } from './message.ts'
 import { type SummaryText, toldOf } from './told.ts'
 import { type TokenCounter, tokensOf } from './tokens.ts'
 import { leftOut, type Placed, windowOf } from './window.ts'
@@ -41,7 +42,7 @@ export interface Context {
   readonly summaries: readonly SummaryText[]
 }
 
-export type Section = 'rules' | 'summary' | 'recent' | 'evidence' | 'memory' | 'question' | 'calls'
+export type Section = 'rules' | 'summary' | 'recent' | 'evidence' | 'memory' | 'question' | 'state' | 'calls'
 
 /** A message as it is sent, and where it comes from; `from` is null for what is no message of the transcript. */
 export interface Part {
@@ -49,6 +50,8 @@ export interface Part {
   readonly message: ModelMessage
   readonly tokens: number
   readonly from: TranscriptMessage | null
+  /** References to what is sent with the message: bytes come last, from elsewhere. */
+  readonly media?: readonly MediaPart[]
 }
 
 export interface Assembled {
@@ -78,9 +81,11 @@ export function assemble(context: Context): Assembled {
   const asked = window.placed.findLastIndex((p) => p.messages[0]?.body.role === 'user')
   const before = window.placed
     .slice(0, Math.max(0, asked))
-    .flatMap((p) => partsOf(p, p.unit.kind === 'calls' ? 'evidence' : 'recent'))
-  const question = window.placed.slice(Math.max(0, asked), asked + 1).flatMap((p) => partsOf(p, 'question'))
-  const steps = window.placed.slice(asked + 1).flatMap((p) => partsOf(p, 'calls'))
+    .flatMap((p) => partsOf(p, p.unit.kind === 'calls' ? 'evidence' : 'recent', limits.count))
+  const question = window.placed
+    .slice(Math.max(0, asked), asked + 1)
+    .flatMap((p) => partsOf(p, 'question', limits.count))
+  const steps = window.placed.slice(asked + 1).flatMap((p) => partsOf(p, 'calls', limits.count))
   return {
     parts: [...summary, ...note, ...before, ...memory, ...question, ...steps],
     tokens: window.tokens,
@@ -97,11 +102,28 @@ export const promptTokens = (context: Context): number => {
   return overflows ? Math.max(tokens, context.limits.window) : tokens
 }
 
-/** The messages of the request. */
-export const messagesOf = (instructions: string, { parts }: Pick<Assembled, 'parts'>): readonly ModelMessage[] => [
+/** The messages of the request. `found` has bytes by the id of their artifact; what is not there is a note. */
+export const messagesOf = (
+  instructions: string,
+  { parts }: Pick<Assembled, 'parts'>,
+  found: ReadonlyMap<string, Uint8Array> = new Map(),
+): readonly ModelMessage[] => [
   ...(instructions === '' ? [] : [{ role: 'system', text: instructions } as const]),
-  ...parts.map((p) => p.message),
+  ...parts.map((p) => withMedia(p, found)),
 ]
+
+function withMedia({ message, media, from }: Part, found: ReadonlyMap<string, Uint8Array>): ModelMessage {
+  if (!media || !from || (message.role !== 'user' && message.role !== 'tool')) return message
+  const here = media.flatMap((part) => {
+    const data = found.get(part.artifact)
+    const { kind, mediaType } = part
+    return data ? [{ kind, mediaType, name: fileName(part), data }] : []
+  })
+  const notes = media.flatMap((part) =>
+    found.has(part.artifact) ? [] : [leftOutPart(part.kind, partName(from, part))],
+  )
+  return { ...message, text: [message.text, ...notes].join('\n'), ...(here.length > 0 && { media: here }) }
+}
 
 /** The beginning of the list whose tokens fit. */
 function within<T>(list: readonly T[], most: number, tokens: (one: T) => number): readonly T[] {
@@ -114,10 +136,10 @@ function within<T>(list: readonly T[], most: number, tokens: (one: T) => number)
 }
 
 /** What no summary stands for. A summary that has no room stands for its messages all the same: they are older still. */
-function uncovered({ transcript, summaries }: Context): readonly TranscriptMessage[] {
+function uncovered({ transcript, summaries, limits }: Context): readonly TranscriptMessage[] {
   const last = summaries.at(-1)
   const through = last ? transcript.findIndex((m) => nameOf(m) === last.through) : -1
-  return transcript.slice(through + 1)
+  return transcript.slice(through + 1).map((m) => acceptable(m, limits))
 }
 
 const UNAVAILABLE = 'What is remembered about the user cannot be read at the moment. Say so where it matters.'
@@ -132,11 +154,16 @@ function userPart(section: Section, text: string, count?: TokenCounter): Part {
   return { section, message: { role: 'user', text }, tokens: tokensOf(text, count), from: null }
 }
 
-const partsOf = (placed: Placed, section: Section): readonly Part[] =>
-  placed.messages.map((m) => ({ section, message: messageOf(m.body), tokens: m.tokens, from: m }))
+const partsOf = ({ messages, state }: Placed, section: Section, count?: TokenCounter): readonly Part[] => [
+  ...messages.map((m): Part => {
+    const media = partsIn(m)
+    return { section, message: messageOf(m.body), tokens: m.tokens, from: m, ...(media.length > 0 && { media }) }
+  }),
+  ...(state === undefined ? [] : [userPart('state', state, count)]),
+]
 
 function messageOf(body: MessageBody): ModelMessage {
-  if (body.role === 'user') return body
+  if (body.role === 'user') return { role: 'user', text: body.text }
   if (body.role === 'tool') return { role: 'tool', callId: body.callId, name: body.name, text: body.text }
   const { text, calls, reasoning } = body
   return { role: 'assistant', text, calls, ...(reasoning === null ? {} : { reasoning }) }

@@ -27,7 +27,7 @@ const reads = (run: string, step: number, text: string) => [
   said(run, step * 2 + 1, step, { role: 'tool', callId: 'c', name: 't', text }),
 ]
 const context = (transcript: readonly TranscriptMessage[], tokens: number): Context => ({
-  limits: contextLimits({ tokens }, { window: tokens + 100, maxOutput: 100, leastOutput: 16 }, count),
+  limits: contextLimits({ tokens }, { window: tokens + 100, maxOutput: 100, leastOutput: 16 }, { count }),
   fixedTokens: 10,
   transcript,
   memory: [],

@@ -2,6 +2,8 @@
  * Why a context is as it is (C7): decided again from the messages, with names and counts and no values.
  */
 import { assemble, type Assembled, type Context, type Part, type Section } from './assemble.ts'
+import type { MediaKind } from '../kernel/media.ts'
+import { partName, partsIn } from './media.ts'
 import { nameOf, type TranscriptMessage } from './message.ts'
 import { unitsOf } from './unit.ts'
 
@@ -24,6 +26,13 @@ export interface Explanation {
     readonly role: string
     readonly tokens: number
     readonly of: number | null
+  }[]
+  /** Pictures, documents and sounds of the conversation; `sent`: the request refers to it, if its bytes are still there. */
+  readonly media: readonly {
+    readonly part: string
+    readonly kind: MediaKind
+    readonly tokens: number
+    readonly sent: boolean
   }[]
   readonly left: readonly { readonly message: string; readonly tokens: number; readonly why: LeftWhy }[]
   readonly remembered: readonly { readonly id: string; readonly version: number }[]
@@ -53,6 +62,7 @@ export function explain(context: Context, run: string, step: number): Explanatio
       tokens,
       of: from && wholeOf(given, from) !== tokens ? wholeOf(given, from) : null,
     })),
+    media: mediaOf(given, of),
     left: leftOf(given, of),
     remembered: of.remembered.map(({ id, version }) => ({ id, version })),
     summaries: of.summaries.map(({ id }) => id),
@@ -63,7 +73,8 @@ export function explain(context: Context, run: string, step: number): Explanatio
 
 /** What two requests have in common from their first message on; the rules and tools are the same in both. */
 export function sharedPrefix(before: Assembled, after: Assembled, fixedTokens: number): Explanation['prefix'] {
-  const same = (a: Part, b: Part | undefined): boolean => JSON.stringify(a.message) === JSON.stringify(b?.message)
+  const same = (a: Part, b: Part | undefined): boolean =>
+    JSON.stringify([a.message, a.media]) === JSON.stringify([b?.message, b?.media])
   const differs = after.parts.findIndex((part, at) => !same(part, before.parts[at]))
   const shared = differs === -1 ? after.parts : after.parts.slice(0, differs)
   const tokens = shared.reduce((all, p) => all + p.tokens, fixedTokens)
@@ -87,6 +98,16 @@ function sectionsOf({ parts }: Assembled, fixedTokens: number): Explanation['sec
 
 const wholeOf = ({ transcript }: Context, { run, seq, tokens }: TranscriptMessage): number =>
   transcript.find((m) => m.run === run && m.seq === seq)?.tokens ?? tokens
+
+function mediaOf({ transcript }: Context, { parts }: Assembled): Explanation['media'] {
+  const sent = new Set(parts.flatMap(({ from, media = [] }) => (from ? media.map((part) => partName(from, part)) : [])))
+  return transcript.flatMap((m) =>
+    partsIn(m).map((part) => {
+      const name = partName(m, part)
+      return { part: name, kind: part.kind, tokens: part.tokens, sent: sent.has(name) }
+    }),
+  )
+}
 
 function leftOf({ transcript, summaries }: Context, { parts }: Assembled): Explanation['left'] {
   const there = new Set(parts.flatMap((p) => (p.from ? [nameOf(p.from)] : [])))

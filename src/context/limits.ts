@@ -1,4 +1,5 @@
 /** How many tokens the sections of a context may take. */
+import type { MediaFacts, MediaKind } from '../kernel/media.ts'
 import type { TokenCounter } from './tokens.ts'
 
 /** What an agent may say about its context, in tokens. Everything has a default. */
@@ -28,6 +29,10 @@ export interface ContextLimits {
   readonly evidence: number
   readonly recent: number
   readonly count?: TokenCounter
+  /** Kinds that may be sent; none by default. */
+  readonly accepts?: readonly MediaKind[]
+  /** What the model says that a part costs; default: an estimate (`media.ts`). */
+  readonly countMedia?: (media: MediaFacts) => number
 }
 
 /** An answer that is longer than a quarter of the window would leave a small model no context. */
@@ -38,7 +43,7 @@ const LOW = 0.7
 export const contextLimits = (
   spec: ContextSpec | undefined,
   model: { readonly window: number; readonly maxOutput: number; readonly leastOutput: number },
-  count?: TokenCounter,
+  more: Pick<ContextLimits, 'count' | 'accepts' | 'countMedia'> = {},
 ): ContextLimits => {
   const hard = Math.max(0, model.window - model.leastOutput)
   const room = model.window - Math.min(model.maxOutput, Math.floor(model.window / ANSWER_SHARE))
@@ -52,8 +57,15 @@ export const contextLimits = (
     summary: spec?.summary ?? Math.floor(most / 10),
     evidence: spec?.evidence ?? Math.floor(most / 4),
     recent: spec?.recent ?? Math.floor(most / 4),
-    ...(count && { count }),
+    ...more,
   }
+}
+
+/** For a model that counts `factor` times what we do: what fits into its window then. */
+export const tightened = (limits: ContextLimits, factor: number): ContextLimits => {
+  const hard = Math.floor(limits.hard / Math.max(1, factor))
+  const most = Math.min(limits.most, hard)
+  return { ...limits, most, low: Math.min(limits.low, most), hard }
 }
 
 /** For a model that refused a request of `sent` tokens as too long: half of it, once (BR-108). */

@@ -63,6 +63,7 @@ async function sourceOf({ store }: Summarising, scope: Walls, range: RangeOf): P
 const rangeOf = ({ session, from, to }: ErrandSource): RangeOf => ({ session, from, to })
 
 export const summaryKind = (parts: Summarising): ErrandKind<Walls> => ({
+  knows: (agent) => parts.of(agent) !== null,
   async request(scope, source) {
     const { messages } = await sourceOf(parts, scope, rangeOf(source))
     return messages.length === 0 ? { outcome: 'nothing' } : { text: promptOf(messages) }
@@ -95,6 +96,7 @@ export const summaryKind = (parts: Summarising): ErrandKind<Walls> => ({
 
 /** Nobody is asked: the check itself may know more by then, and the messages may be others. */
 export const recheckKind = (parts: Summarising): ErrandKind<Walls> => ({
+  knows: (agent) => parts.of(agent) !== null,
   async request(scope, source) {
     const summary = await parts.store.at(scope, rangeOf(source))
     if (!summary) return { outcome: 'nothing' }

@@ -14,7 +14,7 @@ const status = z.enum(['queued', 'running', 'waiting_confirmation', 'succeeded',
 const waitReason = maybe(z.enum(['confirmation', 'unknown_effect', 'question', 'timer', 'external', 'follower']))
 const phase = z.enum(['planning', 'tool_running', 'awaiting_observation', 'finalizing'])
 
-const section = z.enum(['rules', 'summary', 'recent', 'evidence', 'memory', 'question', 'calls'])
+const section = z.enum(['rules', 'summary', 'recent', 'evidence', 'memory', 'question', 'state', 'calls'])
 
 const action = z.strictObject({
   step: z.int(),
@@ -98,12 +98,16 @@ const page = <S extends z.ZodType>(item: S) => z.strictObject({ items: z.array(i
 const list = <S extends z.ZodType>(item: S) => z.strictObject({ items: z.array(item) })
 const amount = z.strictObject({ tokens: z.int(), cents })
 
+const mediaType = z.enum(['image', 'pdf', 'audio'])
 const message = z.strictObject({
   id: z.string(),
   run_id: id('run'),
   parent_message_id: maybe(z.string()),
   role: z.enum(['user', 'assistant']),
   text: z.string(),
+  parts: z
+    .array(z.strictObject({ type: mediaType, artifact_id: id('art'), media_type: z.string(), bytes: z.int() }))
+    .describe('What came with it; the files are artifacts'),
   partial: z.boolean().describe('Cut off; never continued'),
   created_at: time,
 })
@@ -149,7 +153,7 @@ const artifact = z.strictObject({
   step: z.int(),
   position: z.int(),
   call_id: z.string().describe("The provider's label of the call"),
-  kind: z.enum(['result', 'file']),
+  kind: z.enum(['result', 'file', 'upload']).describe('`upload`: came with the message that opened the run'),
   name: z.string(),
   media_type: z.string(),
   bytes: z.int(),
@@ -241,6 +245,14 @@ export const answers = {
         role: z.string(),
         tokens: z.int(),
         cut_from: maybe(z.int()).describe('Its tokens before it was cut'),
+      }),
+    ),
+    media: z.array(
+      z.strictObject({
+        part: z.string().describe('The message and the place of the part in it'),
+        type: mediaType,
+        tokens: z.int(),
+        sent: z.boolean().describe('The request refers to it; a file that is gone is a note all the same'),
       }),
     ),
     left_out: z.array(

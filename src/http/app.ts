@@ -6,6 +6,7 @@ import { artifactRoutes } from './artifacts.ts'
 import { confirmationRoutes } from './confirmations.ts'
 import { conversationRoutes } from './conversations.ts'
 import { endpointRoutes } from './endpoints.ts'
+import { errandRoutes } from './errands.ts'
 import { eventRoutes } from './events.ts'
 import { forgettingRoutes } from './forgetting.ts'
 import { memberRoutes } from './members.ts'
@@ -90,5 +91,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   retentionRoutes(app, options)
   summaryRoutes(app, options)
   procedureRoutes(app, options)
+  errandRoutes(app, options)
   return app
 }

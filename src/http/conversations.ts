@@ -1,7 +1,8 @@
 /** `/v1/conversations`: what was said, and saying more. */
 import type { Hono } from 'hono'
 import { submit } from './once.ts'
-import { bodyOf, type Env, etag, idOf, ifMatch, pageOf, type Parts, queryOf } from './request.ts'
+import { partsOf } from './parts.ts'
+import { bodyOf, type Env, etag, idOf, ifMatch, MOST_MESSAGE_BYTES, pageOf, type Parts, queryOf } from './request.ts'
 import { bodies, queries } from './schemas.ts'
 import * as views from './views.ts'
 
@@ -44,9 +45,14 @@ export function conversationRoutes(app: Hono<Env>, parts: Parts): void {
   app.post('/v1/conversations/:id/messages', async (c) => {
     queryOf(c, queries.none)
     const session = idOf(c, 'ses')
-    const { value, sent } = await bodyOf(c, bodies.message)
+    const { value, sent } = await bodyOf(c, bodies.message, MOST_MESSAGE_BYTES)
     const parent = value.parent_message_id
-    return submit(c, parts, sent, { session, text: value.text, ...(parent !== undefined && { parentMessage: parent }) })
+    return submit(c, parts, sent, {
+      session,
+      text: value.text,
+      ...partsOf(value.parts),
+      ...(parent !== undefined && { parentMessage: parent }),
+    })
   })
 
   app.post('/v1/conversations/:id/close', async (c) => {

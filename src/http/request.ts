@@ -5,6 +5,7 @@ import type { z } from 'zod'
 import { Fault, type FieldError } from '../kernel/fault.ts'
 import { type Id, type IdPrefix, isId } from '../kernel/ids.ts'
 import { type Json, parseStrictBytes, pointer } from '../kernel/json.ts'
+import { MEDIA_LIMITS } from '../kernel/media.ts'
 import type { Caller, Door } from '../request/door.shell.ts'
 import type { Runtime } from '../runtime.ts'
 
@@ -21,6 +22,8 @@ export interface Parts {
 
 /** Room for a message of 100 000 characters of any script. */
 export const MOST_BYTES = 512 * 1024
+/** Room for what a message may carry besides, in base64. */
+export const MOST_MESSAGE_BYTES = MOST_BYTES + Math.ceil(MEDIA_LIMITS.messageBytes / 3) * 4
 const PAGE = 20
 
 export function idOf<P extends IdPrefix>(c: Ctx, prefix: P): Id<P> {
@@ -43,29 +46,30 @@ export const etag = (version: number): string => `"v${version}"`
 export async function bodyOf<S extends z.ZodType>(
   c: Ctx,
   schema: S,
+  mostBytes = MOST_BYTES,
 ): Promise<{ readonly value: z.output<S>; readonly sent: Json }> {
-  const bytes = await bytesOf(c)
+  const bytes = await bytesOf(c, mostBytes)
   if (bytes.byteLength > 0 && !/^application\/json\s*(;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new Fault('unsupported_media_type')
   const parsed =
-    bytes.byteLength === 0 ? { ok: true as const, value: {} } : parseStrictBytes(bytes, { bytes: MOST_BYTES })
+    bytes.byteLength === 0 ? { ok: true as const, value: {} } : parseStrictBytes(bytes, { bytes: mostBytes })
   if (!parsed.ok)
     throw new Fault('invalid_json', undefined, { errors: [{ path: parsed.path, message: parsed.message }] })
   return { value: checked(schema, parsed.value, ''), sent: parsed.value }
 }
 
 /** Read up to the limit and not a byte further. What is compressed has no size until it is unpacked, so it is too large. */
-async function bytesOf(c: Ctx): Promise<Uint8Array> {
+async function bytesOf(c: Ctx, most: number): Promise<Uint8Array> {
   const encoding = c.req.header('content-encoding')
   if (encoding !== undefined && encoding !== 'identity')
     throw new Fault('input_too_large', 'Compressed bodies are not taken.')
-  if (Number(c.req.header('content-length') ?? 0) > MOST_BYTES) throw tooLarge()
+  if (Number(c.req.header('content-length') ?? 0) > most) throw tooLarge(most)
   const chunks: Uint8Array[] = []
   let size = 0
   try {
     for await (const chunk of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
       size += chunk.byteLength
-      if (size > MOST_BYTES) throw tooLarge()
+      if (size > most) throw tooLarge(most)
       chunks.push(chunk)
     }
   } catch (error) {
@@ -75,7 +79,7 @@ async function bytesOf(c: Ctx): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-const tooLarge = (): Fault => new Fault('input_too_large', `A body has at most ${MOST_BYTES} bytes.`)
+const tooLarge = (most: number): Fault => new Fault('input_too_large', `A body has at most ${most} bytes.`)
 
 /** The parameters of the query, each at most once. */
 export function queryOf<S extends z.ZodType>(c: Ctx, schema: S): z.output<S> {

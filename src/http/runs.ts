@@ -1,7 +1,8 @@
 /** `/v1/runs`: one message's work, what it did and what it cost. */
 import type { Hono } from 'hono'
 import { performOnce, submit } from './once.ts'
-import { bodyOf, type Env, etag, idOf, ifMatch, pageOf, type Parts, queryOf } from './request.ts'
+import { partsOf } from './parts.ts'
+import { bodyOf, type Env, etag, idOf, ifMatch, MOST_MESSAGE_BYTES, pageOf, type Parts, queryOf } from './request.ts'
 import { bodies, queries } from './schemas.ts'
 import * as views from './views.ts'
 
@@ -11,10 +12,11 @@ export function runRoutes(app: Hono<Env>, parts: Parts): void {
 
   app.post('/v1/runs', async (c) => {
     queryOf(c, queries.none)
-    const { value, sent } = await bodyOf(c, bodies.run)
+    const { value, sent } = await bodyOf(c, bodies.run, MOST_MESSAGE_BYTES)
     const { agent, text, conversation_id: session, parent_message_id: parent } = value
     return submit(c, parts, sent, {
       text,
+      ...partsOf(value.parts),
       ...(agent !== undefined && { agent }),
       ...(session !== undefined && { session: session as `ses_${string}` }),
       ...(parent !== undefined && { parentMessage: parent }),

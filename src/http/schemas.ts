@@ -1,5 +1,6 @@
 /** What the app plane takes: strict schemas, from which the requests are checked and the description is made. */
 import { z } from 'zod'
+import { MEDIA_KINDS, type MediaKind } from '../kernel/media.ts'
 
 const principal = z.string().min(1).max(128).describe('Letters, digits and _ . : @ -')
 const permissions = z.array(z.string().min(1).max(200)).max(200)
@@ -7,6 +8,25 @@ const messageId = z.string().regex(/^run_[0-9a-z]{26}\.[0-9]{1,9}$/, 'is not an 
 const conversationId = z.string().regex(/^ses_[0-9a-z]{26}$/, 'is not an id of a conversation')
 const agent = z.string().min(1).max(63)
 const text = z.string().describe('At most 100 000 characters')
+const media = {
+  type: z.enum(MEDIA_KINDS as [MediaKind, ...MediaKind[]]),
+  media_type: z
+    .string()
+    .min(1)
+    .max(100)
+    .describe('image/png, image/jpeg, image/gif, image/webp, application/pdf, audio/wav or audio/mpeg'),
+}
+const parts = z
+  .array(
+    z.union([
+      z.strictObject({
+        ...media,
+        data: z.string().min(1).describe('The file in base64 of the standard alphabet, padded'),
+      }),
+      z.strictObject({ ...media, artifact: z.string().regex(/^art_[0-9a-z]{26}$/, 'is not an id of an artifact') }),
+    ]),
+  )
+  .describe('Beside the text; the agent must accept their kinds')
 
 export const bodies = {
   token: z.strictObject({
@@ -17,10 +37,11 @@ export const bodies = {
   }),
   credential: z.strictObject({ kind: z.enum(['service', 'operator']), user: principal, permissions }),
   conversation: z.strictObject({ agent }),
-  message: z.strictObject({ text, parent_message_id: messageId.optional() }),
+  message: z.strictObject({ text, parts: parts.optional(), parent_message_id: messageId.optional() }),
   run: z.strictObject({
     agent: agent.optional().describe('Needed without `conversation_id`'),
     text,
+    parts: parts.optional(),
     conversation_id: conversationId.optional(),
     parent_message_id: messageId.optional(),
   }),

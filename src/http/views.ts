@@ -157,6 +157,7 @@ export const context = (x: ContextView) => ({
     tokens,
     cut_from: of,
   })),
+  media: x.media.map(({ part, kind, tokens, sent }) => ({ part, type: kind, tokens, sent })),
   left_out: x.left.map(({ message, tokens, why }) => ({ message_id: message, tokens, why })),
   memories: x.remembered,
   summaries: x.summaries,
@@ -202,6 +203,7 @@ export const message = (m: MessageView) => ({
   parent_message_id: m.parent,
   role: m.role,
   text: m.text,
+  parts: m.parts.map((p) => ({ type: p.kind, artifact_id: p.artifact, media_type: p.mediaType, bytes: p.bytes })),
   partial: m.partial,
   created_at: time(m.at),
 })

@@ -82,6 +82,10 @@ export const FAULTS = {
   invalid_text: row('validation', 'fix_arguments', 'user', 400, EXIT.usage, 'A text holds a character that cannot be stored.', 'Send it without U+0000.'),
   range_not_satisfiable: row('invalid_request', 'stop', 'user', 416, EXIT.usage, 'The range lies outside of the content.', 'Ask for bytes below the size that `Content-Range` names.'),
   input_too_large: row('validation', 'fix_arguments', 'user', 413, EXIT.usage, 'The input is larger than the limit.', 'Send less; the limits are listed in the documentation.'),
+  media_not_accepted: row('invalid_request', 'stop', 'user', 422, EXIT.usage, 'The agent does not take parts of this kind.', 'Send text, or ask an agent whose `accepts` names the kind.'),
+  media_unknown: row('invalid_request', 'stop', 'user', 422, EXIT.usage, 'A part is of no known type, or not of the one that it was said to be.', 'Send PNG, JPEG, GIF, WebP, PDF, WAV or MP3 with its own `type` and `media_type`.'),
+  media_too_large: row('validation', 'stop', 'user', 413, EXIT.usage, 'A part, or all parts of the message together, have more bytes than the limit.', 'Send smaller files, or fewer at once; docs/http.md has the limits.'),
+  media_too_many: row('validation', 'stop', 'user', 422, EXIT.usage, 'The message has more parts than the limit.', 'Send them in several messages; docs/http.md has the limits.'),
   unsupported_media_type: row('invalid_request', 'stop', 'user', 415, EXIT.usage, 'The body is not declared as JSON.', 'Send it with `Content-Type: application/json`.'),
   invalid_definition: row('validation', 'stop', 'operator', 500, EXIT.usage, 'A definition is inconsistent.', 'Change the line named in the message.'),
   // ── who ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,11 +12,16 @@ const objectOf = (body: Json): JsonObject =>
 const callsOf = (body: JsonObject): readonly Json[] =>
   Array.isArray(body['calls']) ? (body['calls'] as readonly Json[]) : []
 
+/** What it has shown besides its text goes with it. */
+function blankResult({ parts: _, ...message }: JsonObject): Json {
+  return { ...message, text: NOTHING }
+}
+
 /** A message of which nothing is left but its place. */
 export function blankMessage(body: Json): Json {
   const message = objectOf(body)
   if (message['role'] === 'user') return { role: 'user', text: DELETED }
-  if (message['role'] === 'tool') return { ...message, text: NOTHING }
+  if (message['role'] === 'tool') return blankResult(message)
   const calls = callsOf(message)
   const text = calls.length > 0 ? '' : DELETED
   return { ...message, text, calls: calls.map((call) => ({ ...objectOf(call), arguments: '{}' })), reasoning: null }
@@ -25,7 +30,7 @@ export function blankMessage(body: Json): Json {
 /** The message of a model or of a tool, without what one call was asked and has returned. */
 export function blankCall(body: Json, position: number): Json {
   const message = objectOf(body)
-  if (message['role'] === 'tool') return { ...message, text: NOTHING }
+  if (message['role'] === 'tool') return blankResult(message)
   const calls = callsOf(message).map((call, at) => (at === position ? { ...objectOf(call), arguments: '{}' } : call))
   return { ...message, calls, reasoning: null }
 }

@@ -1,32 +1,40 @@
 -- name: askAbout
 -- One open question per place, key and value: asked again, it is the same question. A newer value supersedes an older one of
--- the same key that nobody has answered.
+-- the same key that nobody has answered. What was declined since it was said is not asked again.
 with asked as (
   select c.* from jsonb_to_record(:candidate::jsonb) as c (id text, subject text, writer text, session text,
-    run text, place text, key text, many boolean, body text, value_hash text, reasons text[], open_ms int8)
+    run text, place text, key text, many boolean, body text, value_hash text, sources text[], said_at int8, reasons text[], open_ms int8)
+), before as (
+  -- waits for whoever answers just now, and sees the answer
+  select c.status, c.decided_at from plimsoll.memory_candidate c join asked a on c.place = a.place and c.subject_id = a.subject
+    and c.key = a.key and c.value_hash = a.value_hash
+  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.status in ('pending', 'declined') for share of c
+), declined as (
+  select from before b, asked a where b.status = 'declined' and b.decided_at >= to_timestamp(a.said_at / 1000.0)
 ), superseded as (
   update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from asked a
   where c.tenant_id = :tenant::text and c.environment = :environment::text and c.place = a.place and c.subject_id = a.subject and c.key = a.key
-    and not a.many and c.status = 'pending' and c.value_hash <> a.value_hash
+    and not a.many and c.status = 'pending' and c.value_hash <> a.value_hash and not exists (select from declined)
 ), made as (
   insert into plimsoll.memory_candidate (tenant_id, id, environment, subject_id, user_id, session_id, run_id, place, key, body, value_hash,
-    reasons, expires_at)
-  select :tenant::text, id, :environment::text, subject, writer, session, run, place, key, decode(body, 'base64'), value_hash, reasons,
-    now() + open_ms * interval '1 millisecond' from asked
+    sources, reasons, expires_at)
+  select :tenant::text, id, :environment::text, subject, writer, session, run, place, key, decode(body, 'base64'), value_hash, sources, reasons,
+    now() + open_ms * interval '1 millisecond' from asked where not exists (select from declined)
   on conflict do nothing returning id
 )
 select coalesce((select id from made), (select c.id from plimsoll.memory_candidate c, asked a where c.tenant_id = :tenant::text
   and c.environment = :environment::text and c.place = a.place and c.subject_id = a.subject and c.key = a.key and c.value_hash = a.value_hash
-  and c.status = 'pending')) as "id?";
+  and c.status = 'pending')) as "id?", exists (select from declined) as "declined!";
 
 -- name: candidates
--- Open questions, oldest first, or one of any state. An empty `subject` is an operator.
+-- Open questions, oldest first, or one of any state: of a subject, and what `user` has brought up where several read. An operator
+-- has no subject, and sees all that is about nobody.
 select c.id, c.subject_id as subject, c.user_id as writer, c.session_id as session, c.run_id as run, c.place, c.key, c.body,
   c.value_hash as "valueHash", c.reasons, case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status!",
   c.version, c.memory_id as memory, (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt!",
   (extract(epoch from c.created_at) * 1000)::int8 as "createdAt!"
 from plimsoll.memory_candidate c
-where c.tenant_id = :tenant::text and c.environment = :environment::text and (:subject::text = '' or c.subject_id = :subject::text)
+where c.tenant_id = :tenant::text and c.environment = :environment::text and (c.subject_id = :subject::text or (c.subject_id = '' and c.user_id = :user::text))
   and case when :id::text = '' then c.status = 'pending' and c.expires_at > now() else c.id = :id::text end
   and (:after::text = '' or c.id > :after::text)
 order by c.id limit :limit::int;

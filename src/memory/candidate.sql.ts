@@ -8,30 +8,37 @@ export interface AskAboutParams {
 }
 export interface AskAboutRow {
   readonly id: string | null
+  readonly declined: boolean
 }
 /**
  * One open question per place, key and value: asked again, it is the same question. A newer value supersedes an older one of
- * the same key that nobody has answered.
+ * the same key that nobody has answered. What was declined since it was said is not asked again.
  */
 export const askAbout: Statement<AskAboutParams, AskAboutRow> = {
-  name: 'candidate_askAbout_509128cf',
+  name: 'candidate_askAbout_b9f3c779',
   text: `with asked as (
   select c.* from jsonb_to_record($1::jsonb) as c (id text, subject text, writer text, session text,
-    run text, place text, key text, many boolean, body text, value_hash text, reasons text[], open_ms int8)
+    run text, place text, key text, many boolean, body text, value_hash text, sources text[], said_at int8, reasons text[], open_ms int8)
+), before as (
+  select c.status, c.decided_at from plimsoll.memory_candidate c join asked a on c.place = a.place and c.subject_id = a.subject
+    and c.key = a.key and c.value_hash = a.value_hash
+  where c.tenant_id = $2::text and c.environment = $3::text and c.status in ('pending', 'declined') for share of c
+), declined as (
+  select from before b, asked a where b.status = 'declined' and b.decided_at >= to_timestamp(a.said_at / 1000.0)
 ), superseded as (
   update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from asked a
   where c.tenant_id = $2::text and c.environment = $3::text and c.place = a.place and c.subject_id = a.subject and c.key = a.key
-    and not a.many and c.status = 'pending' and c.value_hash <> a.value_hash
+    and not a.many and c.status = 'pending' and c.value_hash <> a.value_hash and not exists (select from declined)
 ), made as (
   insert into plimsoll.memory_candidate (tenant_id, id, environment, subject_id, user_id, session_id, run_id, place, key, body, value_hash,
-    reasons, expires_at)
-  select $2::text, id, $3::text, subject, writer, session, run, place, key, decode(body, 'base64'), value_hash, reasons,
-    now() + open_ms * interval '1 millisecond' from asked
+    sources, reasons, expires_at)
+  select $2::text, id, $3::text, subject, writer, session, run, place, key, decode(body, 'base64'), value_hash, sources, reasons,
+    now() + open_ms * interval '1 millisecond' from asked where not exists (select from declined)
   on conflict do nothing returning id
 )
 select coalesce((select id from made), (select c.id from plimsoll.memory_candidate c, asked a where c.tenant_id = $2::text
   and c.environment = $3::text and c.place = a.place and c.subject_id = a.subject and c.key = a.key and c.value_hash = a.value_hash
-  and c.status = 'pending')) as "id"`,
+  and c.status = 'pending')) as "id", exists (select from declined) as "declined"`,
   params: ['candidate', 'tenant', 'environment'],
 }
 
@@ -39,6 +46,7 @@ export interface CandidatesParams {
   readonly tenant: string
   readonly environment: string
   readonly subject: string
+  readonly user: string
   readonly id: string
   readonly after: string
   readonly limit: number
@@ -61,20 +69,21 @@ export interface CandidatesRow {
   readonly createdAt: number
 }
 /**
- * Open questions, oldest first, or one of any state. An empty `subject` is an operator.
+ * Open questions, oldest first, or one of any state: of a subject, and what `user` has brought up where several read. An operator
+ * has no subject, and sees all that is about nobody.
  */
 export const candidates: Statement<CandidatesParams, CandidatesRow> = {
-  name: 'candidate_candidates_51f6e40a',
+  name: 'candidate_candidates_509ee86f',
   text: `select c.id, c.subject_id as subject, c.user_id as writer, c.session_id as session, c.run_id as run, c.place, c.key, c.body,
   c.value_hash as "valueHash", c.reasons, case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status",
   c.version, c.memory_id as memory, (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt",
   (extract(epoch from c.created_at) * 1000)::int8 as "createdAt"
 from plimsoll.memory_candidate c
-where c.tenant_id = $1::text and c.environment = $2::text and ($3::text = '' or c.subject_id = $3::text)
-  and case when $4::text = '' then c.status = 'pending' and c.expires_at > now() else c.id = $4::text end
-  and ($5::text = '' or c.id > $5::text)
-order by c.id limit $6::int`,
-  params: ['tenant', 'environment', 'subject', 'id', 'after', 'limit'],
+where c.tenant_id = $1::text and c.environment = $2::text and (c.subject_id = $3::text or (c.subject_id = '' and c.user_id = $4::text))
+  and case when $5::text = '' then c.status = 'pending' and c.expires_at > now() else c.id = $5::text end
+  and ($6::text = '' or c.id > $6::text)
+order by c.id limit $7::int`,
+  params: ['tenant', 'environment', 'subject', 'user', 'id', 'after', 'limit'],
 }
 
 export interface DeclineCandidateParams {

@@ -49,6 +49,12 @@ export interface Asking {
   readonly openMs: number
 }
 
+/** Who answers: a person what is about them, and what they brought up where several read; without a subject all of the latter. */
+export interface Asked {
+  readonly subject: string
+  readonly user: string
+}
+
 export interface By {
   readonly audit: Id<'aud'>
   readonly actorKind: ActorKind
@@ -64,11 +70,11 @@ export interface Consent {
 }
 
 export interface CandidateStore {
-  /** The open question about exactly this value: a new one, or the one that was there. */
-  ask(scope: Scope, entry: Entry, asking: Asking): Promise<CandidateId>
-  /** Open ones, oldest first; an empty `subject` is an operator. */
-  list(scope: Scope, subject: string, page: { after: string; limit: number }): Promise<readonly Question[]>
-  get(scope: Scope, subject: string, id: CandidateId): Promise<Question | null>
+  /** The open question about exactly this value: a new one, or the one that was there. Null: it was declined since it was said. */
+  ask(scope: Scope, entry: Entry, asking: Asking): Promise<CandidateId | null>
+  /** Open ones, oldest first. */
+  list(scope: Scope, asked: Asked, page: { after: string; limit: number }): Promise<readonly Question[]>
+  get(scope: Scope, asked: Asked, id: CandidateId): Promise<Question | null>
   /** False when it was answered, or is at another version. */
   decline(scope: Scope, at: { readonly id: CandidateId; readonly version: number }, by: By): Promise<boolean>
   consents(scope: Scope, subject: string): Promise<readonly Consent[]>
@@ -94,7 +100,7 @@ export function candidateStore(db: Db, keys: ContentKeys): CandidateStore {
     const entry = isOpen ? (JSON.parse(Buffer.from(keys.open(tenant, body)).toString()) as unknown as Entry) : null
     return { ...known, entry, hash: entry ? shownHash(entry) : '' }
   }
-  const listed = async (scope: Scope, filter: { subject: string; id: string; after: string; limit: number }) =>
+  const listed = async (scope: Scope, filter: Asked & { id: string; after: string; limit: number }) =>
     (await db.read(scope, candidates, { ...walls(scope), ...filter })).map((row) => view(scope.tenant, row))
   return {
     async ask(scope, entry, { id, writer, session, run, many, reasons, openMs }) {
@@ -109,17 +115,23 @@ export function candidateStore(db: Db, keys: ContentKeys): CandidateStore {
         many,
         body: Buffer.from(keys.seal(scope.tenant, Buffer.from(JSON.stringify(entry)))).toString('base64'),
         value_hash: valueHash(keys, scope.tenant, entry.value),
+        sources: entry.sources.flatMap((s) => (s.role === 'evidence' ? [`${s.kind} ${s.ref}`] : [])),
+        said_at: entry.saidAt,
         reasons,
         open_ms: openMs,
       }
-      const [made] = await db.write(scope, askAbout, { ...walls(scope), candidate: JSON.stringify(row) })
+      const candidate = JSON.stringify(row)
+      const asked = async () => (await db.write(scope, askAbout, { ...walls(scope), candidate }))[0]
       // of two who ask at once, one sees neither its own row nor the other's yet
-      return (made?.id ??
-        (await db.write(scope, askAbout, { ...walls(scope), candidate: JSON.stringify(row) }))[0]?.id ??
-        id) as CandidateId
+      for (let again = 0; again < 2; again++) {
+        const made = await asked()
+        if (made?.declined) return null
+        if (made?.id) return made.id as CandidateId
+      }
+      return id
     },
-    list: (scope, subject, page) => listed(scope, { ...page, subject, id: '' }),
-    get: async (scope, subject, id) => (await listed(scope, { subject, id, after: '', limit: 1 }))[0] ?? null,
+    list: (scope, asked, page) => listed(scope, { ...page, ...asked, id: '' }),
+    get: async (scope, asked, id) => (await listed(scope, { ...asked, id, after: '', limit: 1 }))[0] ?? null,
     decline: async (scope, at, by) =>
       (await db.write(scope, declineCandidate, { ...walls(scope), ...at, ...by })).length > 0,
     async consents(scope, subject) {

@@ -11,25 +11,16 @@ import type { Json } from '../kernel/json.ts'
 import { holds } from '../kernel/permission.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import type { Taken } from '../tool/rate.store.ts'
-import type { CandidateStore, Consent, Question } from './candidate.store.ts'
+import type { CandidateStore, Consent } from './candidate.store.ts'
 import type { Forgetting } from './derivatives.shell.ts'
-import type { CandidateId, MemoryId, MemoryScope, MemoryView } from './entry.ts'
+import type { MemoryId, MemoryScope, MemoryView } from './entry.ts'
 import { receiptOf, reconcile, type Receipt, type Residue, startForgetting } from './forget.shell.ts'
 import type { Deletion, DeletionId } from './forget.store.ts'
 import type { Listing, MemoryFacts, MemoryVersion, SourceView, Use, Viewer } from './memory.store.ts'
+import { type Page, pageOf, type PageWanted } from './page.ts'
+import { type Questions, questionsOf } from './questions.shell.ts'
 import { keyNamed, stewardshipOf, type StewardParts, type Stewardship } from './steward.shell.ts'
-import { accept, type Occasion, type Outcome, quoteOf, remember } from './remember.shell.ts'
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  /** Goes into `after` of the following call; null at the end. */
-  readonly next: string | null
-}
-
-interface PageWanted {
-  readonly after: string
-  readonly limit: number
-}
+import { type Occasion, type Outcome, quoteOf, remember } from './remember.shell.ts'
 
 /** Where a memory comes from, and which runs were given it or not. */
 export interface Why {
@@ -54,7 +45,7 @@ export interface ExportedMemory {
 }
 
 /** Every method tells what is not there and what may not be seen in the same words: `not_found`. */
-export interface Centre extends Stewardship {
+export interface Centre extends Stewardship, Questions {
   list(actor: Actor, listing: Listing): Promise<Page<MemoryView>>
   get(actor: Actor, id: MemoryId): Promise<MemoryView>
   why(actor: Actor, id: MemoryId): Promise<Why>
@@ -78,18 +69,6 @@ export interface Centre extends Stewardship {
   forgetSubject(actor: Actor, subject: string, reason?: string): Promise<Receipt>
   deletions(actor: Actor, page: PageWanted): Promise<Page<Deletion>>
   deletion(actor: Actor, id: DeletionId): Promise<Receipt>
-  questions(actor: Actor, page: PageWanted): Promise<Page<Question>>
-  question(actor: Actor, id: CandidateId): Promise<Question>
-  /**
-   * Lets exactly the value be remembered that `hash` says was shown.
-   * @throws Fault `already_decided`, `confirmation_expired`, `precondition_failed`, `params_hash_differs`
-   */
-  accept(
-    actor: Actor,
-    at: { readonly id: CandidateId; readonly version: number; readonly hash: string },
-  ): Promise<Outcome>
-  /** @throws Fault `already_decided`, `confirmation_expired`, `precondition_failed` */
-  decline(actor: Actor, at: { readonly id: CandidateId; readonly version: number }): Promise<Question>
   consents(actor: Actor): Promise<readonly Consent[]>
   /** Withdrawn, what it covers is used no more from this moment on and forgotten: the receipt says how far that is. */
   setConsent(actor: Actor, said: Pick<Consent, 'purpose' | 'state'>): Promise<Receipt | null>
@@ -134,12 +113,6 @@ export const viewerOf = (actor: Actor): Viewer => ({
   scopes: ['owner', 'member', ...actor.permissions],
 })
 
-export function pageOf<T>(rows: readonly T[], limit: number, keyOf: (row: T) => string): Page<T> {
-  const items = rows.slice(0, limit)
-  const last = items.at(-1)
-  return { items, next: rows.length > limit && last !== undefined ? keyOf(last) : null }
-}
-
 export function centreOf(parts: CentreParts): Centre {
   const { memories, candidates, forgetting, ids, scopeOf } = parts
   const by = (actor: Actor) => ({ audit: ids.next('aud'), actorKind: actor.kind, actor: actor.user })
@@ -164,11 +137,6 @@ export function centreOf(parts: CentreParts): Centre {
   }
   async function get(actor: Actor, id: MemoryId): Promise<MemoryView> {
     const found = await memories.get(own(actor), viewerOf(actor), id)
-    if (!found) throw new Fault('not_found')
-    return found
-  }
-  async function question(actor: Actor, id: CandidateId): Promise<Question> {
-    const found = await candidates.get(own(actor), actor.subject, id)
     if (!found) throw new Fault('not_found')
     return found
   }
@@ -197,8 +165,8 @@ export function centreOf(parts: CentreParts): Centre {
 
   return {
     ...stewardshipOf(parts),
+    ...questionsOf(parts),
     get,
-    question,
     async list(actor, listing) {
       const rows = await memories.list(own(actor), viewerOf(actor), { ...listing, limit: listing.limit + 1 })
       return pageOf(rows, listing.limit, (row) => row.id)
@@ -237,14 +205,6 @@ export function centreOf(parts: CentreParts): Centre {
       return write(occasion(actor, { session, corrects: { id, version } }), found.key, value, {
         scope: found.place.scope,
       })
-    },
-    async accept(actor, { id, version, hash }) {
-      const seen = await question(actor, id)
-      if (seen.status !== 'pending' || !seen.entry || seen.version !== version) throw undecided(seen)
-      if (seen.hash !== hash) throw new Fault('params_hash_differs')
-      const session = seen.session as SessionId | null
-      const on = occasion(actor, { session, run: seen.run, placeId: seen.entry.place.id })
-      return accept(parts.remembering, on, { id, version, entry: seen.entry })
     },
     async export(actor) {
       const scope = own(actor)
@@ -328,15 +288,6 @@ export function centreOf(parts: CentreParts): Centre {
       if (actor.kind !== 'operator' && receipt.subject !== actor.subject) throw new Fault('not_found')
       return receipt
     },
-    async questions(actor, page) {
-      const rows = await candidates.list(own(actor), actor.subject, { ...page, limit: page.limit + 1 })
-      return pageOf(rows, page.limit, (row) => row.id)
-    },
-    async decline(actor, at) {
-      const seen = await question(actor, at.id)
-      if (await candidates.decline(own(actor), at, by(actor))) return question(actor, at.id)
-      throw undecided(seen.status === 'pending' ? await question(actor, at.id) : seen)
-    },
     consents: (actor) => candidates.consents(own(actor), actor.subject),
     async setConsent(actor, { purpose, state }) {
       const scope = own(actor)
@@ -364,12 +315,4 @@ export function centreOf(parts: CentreParts): Centre {
     },
     members: async (actor, place) => candidates.members(managing(actor, place), place),
   }
-}
-
-/** Why a word was not taken. */
-export function undecided(now: Question): Fault {
-  if (now.status === 'expired') return new Fault('confirmation_expired')
-  if (now.status === 'pending')
-    return new Fault('precondition_failed', undefined, { facts: { currentVersion: now.version } })
-  return new Fault('already_decided', undefined, { facts: { outcome: now.status } })
 }

@@ -46,10 +46,13 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
       if (await store.entombMemory(scope, id, system(ids), deletion?.kind !== 'purpose')) removed += 1
     return removed
   },
-  async messages({ store, tokensOf }, scope, deletion) {
+  async messages({ store, tokensOf, cancel }, scope, deletion) {
     if (!deletion || deletion.messages.length === 0) return 0
     await store.entomb(scope, 'message', deletion.messages)
     const rows = await store.messagesAt(scope, deletion.messages)
+    // a worker has read it already and would send it with the next request; who waits reads again
+    for (const session of new Set(rows.map((row) => row.session)))
+      for (const run of await store.activeRuns(scope, session, true)) await cancel(scope, run)
     const bodies = rows.map(({ run, seq, body }) => ({ run, seq, body: blankMessage(body) }))
     return store.rewrite(
       scope,
@@ -104,19 +107,21 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
   },
   uses: ({ store }, scope, deletion) => store.uses(scope, only(deletion)),
   questions: ({ store }, scope, deletion) =>
-    deletion === null
-      ? Promise.resolve(0)
-      : store.questions(scope, {
-          sessions: deletion.sessions,
-          subject: deletion.kind === 'subject' ? deletion.subject : '',
-        }),
+    store.questions(scope, {
+      sessions: deletion?.sessions ?? [],
+      subject: deletion?.kind === 'subject' ? deletion.subject : '',
+    }),
+  /** What calls have returned and what came with messages, in the object store. */
   async objects({ store, removeObject }, scope, deletion) {
     const artifact = deletion?.kind === 'artifact' ? deletion.target : ''
-    const sessions = deletion?.sessions ?? []
-    if (deletion && sessions.length === 0 && artifact === '') return 0
+    const subject = deletion?.kind === 'subject' ? deletion.subject : ''
+    const { sessions = [], messages = [] } = deletion ?? {}
+    if (deletion && sessions.length + messages.length === 0 && artifact === '' && subject === '') return 0
+    const shown = messages.length > 0 ? await store.removeShown(scope, messages) : []
+    const of = { sessions, artifact, subject, recent: deletion === null }
+    const others = messages.length > 0 ? [] : await store.removeArtifacts(scope, of)
     let removed = 0
-    for (const key of await store.removeArtifacts(scope, { sessions, artifact }))
-      if (await removeObject(key)) removed += 1
+    for (const key of [...shown, ...others]) if (await removeObject(key)) removed += 1
     return removed
   },
   async calls({ store, blank, tokensOf }, scope, deletion) {

@@ -35,6 +35,8 @@ export interface Source {
   readonly role: 'evidence' | 'neighbour' | 'writer'
   readonly run: string | null
   readonly quote: string | null
+  /** The version of a memory that was read: it is drawn from that one and no other. */
+  readonly seen?: number
 }
 
 /** One version of a memory, ready to be written. Times are milliseconds since the epoch. */
@@ -96,5 +98,5 @@ export interface MemoryView {
   readonly lastUsedAt: number | null
 }
 
-/** Why a judged entry was not written after all. */
-export type NotWritten = 'no_consent' | 'forgotten' | 'no_member' | 'exists' | 'full'
+/** Why a judged entry was not written after all; `moved`: a memory that it is drawn from is another by now. */
+export type NotWritten = 'no_consent' | 'declined' | 'forgotten' | 'moved' | 'no_member' | 'exists' | 'full'

@@ -79,7 +79,9 @@ const ORDER: readonly Integrity[] = ['untrusted', 'user', 'trusted']
 const lowest = (labels: readonly Integrity[]): Integrity =>
   labels.reduce<Integrity>((low, label) => (ORDER.indexOf(label) < ORDER.indexOf(low) ? label : low), 'trusted')
 
-function drawn({ scope }: Candidate, ids: readonly string[], { memories = [], subject }: Facts): Judged {
+function drawn({ scope }: Candidate, ids: readonly string[], { memories = [], subject, current }: Facts): Judged {
+  // what stands there would be one of its own sources, and gone with the first change of it
+  if (current.some((memory) => ids.includes(memory.id))) return no('draws_on_itself')
   const found = ids.flatMap((id) => memories.find((memory) => memory.id === id) ?? [])
   if (ids.length === 0 || found.length < new Set(ids).size) return no('lineage_broken')
   const fromShared = found.some((memory) => SHARED.has(memory.scope))

@@ -7,7 +7,8 @@ where m.tenant_id = :tenant::text and m.environment = :environment::text and m.i
 order by v.version;
 
 -- name: entombMemory
--- The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value is asked no more. What
+-- The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value, or about what is
+-- drawn from it, is asked no more. What
 -- was drawn from it is not used until it is drawn again. Nothing happens when another version came meanwhile.
 with gone as (
   update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = ''::bytea, value_hash = '', version = m.version + 1
@@ -22,8 +23,9 @@ with gone as (
   on conflict (tenant_id, kind, id) do update set created_at = excluded.created_at
 ), unasked as (
   update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from gone
-  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.place = gone.place and c.subject_id = gone.subject_id
-    and c.key = gone.key and c.status = 'pending' and c.value_hash = any (:hashes::text[])
+  where c.tenant_id = :tenant::text and c.environment = :environment::text and c.status = 'pending'
+    and (c.sources @> array['memory ' || gone.id]
+      or c.place = gone.place and c.subject_id = gone.subject_id and c.key = gone.key and c.value_hash = any (:hashes::text[]))
 ), drawn as (
   update plimsoll.memory d set status = 'invalid', version = d.version + 1 from gone
   where d.tenant_id = :tenant::text and d.status in ('active', 'cold') and exists (select from plimsoll.memory_source s
@@ -147,7 +149,9 @@ select s.id, s.agent from plimsoll.session s
 where s.tenant_id = :tenant::text and s.environment = :environment::text and s.subject_id = :subject::text order by s.id;
 
 -- name: activeRunsOf
-select r.id from plimsoll.run r where r.tenant_id = :tenant::text and r.session_id = :session::text and r.ended_at is null order by r.id;
+-- `working`: only those that a worker has at hand, with all that was said to them
+select r.id from plimsoll.run r where r.tenant_id = :tenant::text and r.session_id = :session::text and r.ended_at is null
+  and (not :working::boolean or r.status = 'running') order by r.id;
 
 -- name: memoriesAbout
 -- everything of a subject, or of one conversation alone
@@ -161,11 +165,13 @@ select m.run_id || '.' || m.seq as "id!" from plimsoll.message m join plimsoll.r
 where r.tenant_id = :tenant::text and r.environment = :environment::text and r.session_id = :session::text;
 
 -- name: forgetCandidates
--- of a subject, or of a conversation
+-- of a subject or a conversation, and what comes from anything that is gone
 update plimsoll.memory_candidate c set body = ''::bytea, version = c.version + 1,
   status = case c.status when 'pending' then 'superseded' else c.status end
 where c.tenant_id = :tenant::text and c.environment = :environment::text and octet_length(c.body) > 0
-  and (c.session_id = any (:sessions::text[]) or (:subject::text <> '' and c.subject_id = :subject::text))
+  and (c.session_id = any (:sessions::text[]) or (:subject::text <> '' and c.subject_id = :subject::text)
+    or exists (select from unnest(c.sources) s join plimsoll.tombstone t on t.tenant_id = c.tenant_id
+      and t.kind = split_part(s, ' ', 1) and t.id = substr(s, strpos(s, ' ') + 1)))
 returning c.id;
 
 -- name: forgetUses
@@ -180,11 +186,19 @@ select h.id from plimsoll.legal_hold h where h.tenant_id = :tenant::text and h.e
   and (h.subject_id is null or h.subject_id = :subject::text) order by h.id limit 1;
 
 -- name: removeArtifacts
--- of conversations, or one; without either those that were removed of late, whose objects should be gone
+-- of conversations, of a subject, or one; without any of these those that were removed of late, whose objects should be gone
 update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
 where a.tenant_id = :tenant::text and a.environment = :environment::text
-  and (a.session_id = any (:sessions::text[]) or a.id = :artifact::text
-    or (:artifact::text = '' and cardinality(:sessions::text[]) = 0 and a.removed_at > now() - interval '30 days'))
+  and (a.session_id = any (:sessions::text[]) or a.id = :artifact::text or (:subject::text <> '' and a.subject_id = :subject::text)
+    or (:recent::boolean and a.removed_at > now() - interval '30 days'))
+returning a.object_key as "key!";
+
+-- name: removeShown
+-- what came with messages, or was shown by them
+update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null from plimsoll.message m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.run_id = any (:runs::text[])
+  and m.run_id || '.' || m.seq = any (:messages::text[]) and a.tenant_id = m.tenant_id and a.run_id = m.run_id
+  and case when a.kind = 'upload' then m.seq = 1 else m.role = 'tool' and m.step = a.step and m.position = a.position end
 returning a.object_key as "key!";
 
 -- name: artifactOwner

@@ -41,11 +41,12 @@ export interface EntombMemoryRow {
   readonly id: string
 }
 /**
- * The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value is asked no more. What
+ * The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value, or about what is
+ * drawn from it, is asked no more. What
  * was drawn from it is not used until it is drawn again. Nothing happens when another version came meanwhile.
  */
 export const entombMemory: Statement<EntombMemoryParams, EntombMemoryRow> = {
-  name: 'forget_entombMemory_c160a05c',
+  name: 'forget_entombMemory_83a067c2',
   text: `with gone as (
   update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = ''::bytea, value_hash = '', version = m.version + 1
   where m.tenant_id = $1::text and m.environment = $2::text and m.id = $3::text and m.version = $4::int8
@@ -58,8 +59,9 @@ export const entombMemory: Statement<EntombMemoryParams, EntombMemoryRow> = {
   on conflict (tenant_id, kind, id) do update set created_at = excluded.created_at
 ), unasked as (
   update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from gone
-  where c.tenant_id = $1::text and c.environment = $2::text and c.place = gone.place and c.subject_id = gone.subject_id
-    and c.key = gone.key and c.status = 'pending' and c.value_hash = any ($6::text[])
+  where c.tenant_id = $1::text and c.environment = $2::text and c.status = 'pending'
+    and (c.sources @> array['memory ' || gone.id]
+      or c.place = gone.place and c.subject_id = gone.subject_id and c.key = gone.key and c.value_hash = any ($6::text[]))
 ), drawn as (
   update plimsoll.memory d set status = 'invalid', version = d.version + 1 from gone
   where d.tenant_id = $1::text and d.status in ('active', 'cold') and exists (select from plimsoll.memory_source s
@@ -438,14 +440,19 @@ where s.tenant_id = $1::text and s.environment = $2::text and s.subject_id = $3:
 export interface ActiveRunsOfParams {
   readonly tenant: string
   readonly session: string
+  readonly working: boolean
 }
 export interface ActiveRunsOfRow {
   readonly id: string
 }
+/**
+ * `working`: only those that a worker has at hand, with all that was said to them
+ */
 export const activeRunsOf: Statement<ActiveRunsOfParams, ActiveRunsOfRow> = {
-  name: 'forget_activeRunsOf_ff9dde63',
-  text: `select r.id from plimsoll.run r where r.tenant_id = $1::text and r.session_id = $2::text and r.ended_at is null order by r.id`,
-  params: ['tenant', 'session'],
+  name: 'forget_activeRunsOf_035c791f',
+  text: `select r.id from plimsoll.run r where r.tenant_id = $1::text and r.session_id = $2::text and r.ended_at is null
+  and (not $3::boolean or r.status = 'running') order by r.id`,
+  params: ['tenant', 'session', 'working'],
 }
 
 export interface MemoriesAboutParams {
@@ -495,14 +502,16 @@ export interface ForgetCandidatesRow {
   readonly id: string
 }
 /**
- * of a subject, or of a conversation
+ * of a subject or a conversation, and what comes from anything that is gone
  */
 export const forgetCandidates: Statement<ForgetCandidatesParams, ForgetCandidatesRow> = {
-  name: 'forget_forgetCandidates_7366bf6d',
+  name: 'forget_forgetCandidates_95c1770b',
   text: `update plimsoll.memory_candidate c set body = ''::bytea, version = c.version + 1,
   status = case c.status when 'pending' then 'superseded' else c.status end
 where c.tenant_id = $1::text and c.environment = $2::text and octet_length(c.body) > 0
-  and (c.session_id = any ($3::text[]) or ($4::text <> '' and c.subject_id = $4::text))
+  and (c.session_id = any ($3::text[]) or ($4::text <> '' and c.subject_id = $4::text)
+    or exists (select from unnest(c.sources) s join plimsoll.tombstone t on t.tenant_id = c.tenant_id
+      and t.kind = split_part(s, ' ', 1) and t.id = substr(s, strpos(s, ' ') + 1)))
 returning c.id`,
   params: ['tenant', 'environment', 'sessions', 'subject'],
 }
@@ -547,21 +556,45 @@ export interface RemoveArtifactsParams {
   readonly environment: string
   readonly sessions: readonly (string | null)[]
   readonly artifact: string
+  readonly subject: string
+  readonly recent: boolean
 }
 export interface RemoveArtifactsRow {
   readonly key: string
 }
 /**
- * of conversations, or one; without either those that were removed of late, whose objects should be gone
+ * of conversations, of a subject, or one; without any of these those that were removed of late, whose objects should be gone
  */
 export const removeArtifacts: Statement<RemoveArtifactsParams, RemoveArtifactsRow> = {
-  name: 'forget_removeArtifacts_684a00c0',
+  name: 'forget_removeArtifacts_3546bf81',
   text: `update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null
 where a.tenant_id = $1::text and a.environment = $2::text
-  and (a.session_id = any ($3::text[]) or a.id = $4::text
-    or ($4::text = '' and cardinality($3::text[]) = 0 and a.removed_at > now() - interval '30 days'))
+  and (a.session_id = any ($3::text[]) or a.id = $4::text or ($5::text <> '' and a.subject_id = $5::text)
+    or ($6::boolean and a.removed_at > now() - interval '30 days'))
 returning a.object_key as "key"`,
-  params: ['tenant', 'environment', 'sessions', 'artifact'],
+  params: ['tenant', 'environment', 'sessions', 'artifact', 'subject', 'recent'],
+}
+
+export interface RemoveShownParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly runs: readonly (string | null)[]
+  readonly messages: readonly (string | null)[]
+}
+export interface RemoveShownRow {
+  readonly key: string
+}
+/**
+ * what came with messages, or was shown by them
+ */
+export const removeShown: Statement<RemoveShownParams, RemoveShownRow> = {
+  name: 'forget_removeShown_9762c635',
+  text: `update plimsoll.artifact a set removed_at = coalesce(a.removed_at, now()), about = null from plimsoll.message m
+where m.tenant_id = $1::text and m.environment = $2::text and m.run_id = any ($3::text[])
+  and m.run_id || '.' || m.seq = any ($4::text[]) and a.tenant_id = m.tenant_id and a.run_id = m.run_id
+  and case when a.kind = 'upload' then m.seq = 1 else m.role = 'tool' and m.step = a.step and m.position = a.position end
+returning a.object_key as "key"`,
+  params: ['tenant', 'environment', 'runs', 'messages'],
 }
 
 export interface ArtifactOwnerParams {

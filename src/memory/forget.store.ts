@@ -37,6 +37,7 @@ import {
   partDone,
   partsOf,
   removeArtifacts,
+  removeShown,
   sessionsOf,
   widenDeletion,
 } from './forget.sql.ts'
@@ -130,13 +131,22 @@ export interface ForgetStore {
     blank: { arguments: string; plan: string },
   ): Promise<{ readonly removed: number; readonly active: number }>
   sessionsOf(scope: Walls, subject: string): Promise<readonly string[]>
-  activeRuns(scope: Walls, session: string): Promise<readonly RunId[]>
+  /** `working`: only those that a worker has at hand, with all that was said to them. */
+  activeRuns(scope: Walls, session: string, working?: boolean): Promise<readonly RunId[]>
   messagesOfSession(scope: Walls, session: string): Promise<readonly string[]>
   /** Keys of objects that nobody may read from now on. */
   removeArtifacts(
     scope: Walls,
-    of: { readonly sessions: readonly string[]; readonly artifact: string },
+    of: {
+      readonly sessions: readonly string[]
+      readonly subject: string
+      readonly artifact: string
+      /** Those besides that were removed of late. */
+      readonly recent: boolean
+    },
   ): Promise<readonly string[]>
+  /** The same of what came with messages, or was shown by them. */
+  removeShown(scope: Walls, messages: readonly string[]): Promise<readonly string[]>
   artifactOwner(scope: Walls, id: string): Promise<{ readonly user: string; readonly subject: string } | null>
   memoriesAbout(scope: Walls, of: { readonly subject: string; readonly session: string }): Promise<readonly MemoryId[]>
 }
@@ -154,6 +164,11 @@ export interface MessageOwner {
 
 /** Somebody may write a memory while it is being forgotten: then what it holds now is marked as well. */
 const MOST_VERSIONS_MEANWHILE = 20
+
+/** The runs of messages that are named `run.seq`. */
+const runsOf = (messages: readonly string[]): readonly string[] => [
+  ...new Set(messages.map((id) => id.split('.')[0] ?? '')),
+]
 
 export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
   const walls = ({ tenant, environment }: Walls) => ({ tenant, environment })
@@ -191,8 +206,10 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
         const values = rows.flatMap((row) => (row.value === null ? [] : [open(scope.tenant, row.value)]))
         const [kind = '', ...rest] = first.place.split(':')
         const of = { place: { scope: kind, id: rest.join(':') } as Place, subject: first.subject, key: first.key }
+        // a value that was said again is there once for each time, and is marked once
+        const marked = new Set(values.map((value) => valueMark(keys, scope.tenant, { ...of, value })))
         const known = {
-          marks: marks ? values.map((value) => valueMark(keys, scope.tenant, { ...of, value })) : [],
+          marks: marks ? [...marked] : [],
           hashes: values.map((value) => valueHash(keys, scope.tenant, value)),
         }
         const at = { ...walls(scope), id, version: first.now, ...known, audit, actor, actorKind }
@@ -221,8 +238,7 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
       return rows.map((row) => ({ ...row, run, body: open(scope.tenant, row.body) }))
     },
     async messagesAt(scope, ids) {
-      const runs = [...new Set(ids.map((id) => id.split('.')[0] ?? ''))]
-      const rows = await db.read(scope, messagesAt, { ...walls(scope), messages: ids, runs })
+      const rows = await db.read(scope, messagesAt, { ...walls(scope), messages: ids, runs: runsOf(ids) })
       return rows.map((row) => ({ ...row, position: null, body: open(scope.tenant, row.body) }))
     },
     async rewrite(scope, messages) {
@@ -246,12 +262,16 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
     },
     sessionsOf: async (scope, subject) =>
       (await db.read(scope, sessionsOf, { ...walls(scope), subject })).map((row) => row.id),
-    activeRuns: async (scope, session) =>
-      (await db.read(scope, activeRunsOf, { tenant: scope.tenant, session })).map((row) => row.id as RunId),
+    activeRuns: async (scope, session, working = false) =>
+      (await db.read(scope, activeRunsOf, { tenant: scope.tenant, session, working })).map((row) => row.id as RunId),
     messagesOfSession: async (scope, session) =>
       (await db.read(scope, messagesOfSession, { ...walls(scope), session })).map((row) => row.id),
     removeArtifacts: async (scope, of) =>
       (await db.write(scope, removeArtifacts, { ...walls(scope), ...of })).map((row) => row.key),
+    removeShown: async (scope, messages) =>
+      (await db.write(scope, removeShown, { ...walls(scope), messages: [...messages], runs: runsOf(messages) })).map(
+        (row) => row.key,
+      ),
     artifactOwner: async (scope, id) => (await db.read(scope, artifactOwner, { ...walls(scope), id }))[0] ?? null,
     memoriesAbout: async (scope, of) =>
       (await db.read(scope, memoriesAbout, { ...walls(scope), ...of })).map((row) => row.id as MemoryId),

@@ -8,6 +8,7 @@ import { Fault } from '../kernel/fault.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import { type Evidence, type Inspection, textsOf } from './candidate.ts'
+import { consolidate, type Consolidating } from './consolidate.shell.ts'
 import { DETECTORS } from './detect/finding.ts'
 import { scan } from './detect/scan.ts'
 import type { MemoryKind } from './entry.ts'
@@ -25,6 +26,7 @@ export interface Keeping {
   readonly inspect: (of: { key: string; value: Json; evidence: Evidence }) => Promise<Inspection>
   readonly embedder: Embedder | null
   readonly ids: Ids
+  readonly growing: Consolidating
 }
 
 /** Days without use or word: about half of what the kind lives, and a season for what a person has said of themselves. */
@@ -47,6 +49,8 @@ export async function keep(parts: Keeping, scope: Walls, sweep: boolean, signal:
     () => indexMissing(parts.indexing, scope),
     () => embedMissing(parts, scope, signal),
     () => parts.store.cool(scope, COLD_AFTER_DAYS, BATCH),
+    // last: a consolidator of the product that fails keeps nothing else from its turn
+    () => consolidate(parts.growing, scope, signal).then(() => 0),
   ]
   for (const step of steps)
     for (let batches = 0; batches < MOST_BATCHES && !signal.aborted; batches++) if ((await step()) < BATCH) break

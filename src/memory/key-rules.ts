@@ -10,6 +10,8 @@ const READER = /^[a-z][a-z0-9_]*(\.[a-z0-9_]+)*$/
 /** A sentence that a person reads before saying yes. */
 const PURPOSE_LENGTH = { least: 8, most: 200 }
 const MOST_DAYS = 3_650
+/** One success is no rule (E1), and nobody waits for a hundred. */
+const MOST_RUNS = 100
 
 /** Every line: the values it takes, or the type of its value. */
 const LINES: Readonly<Record<keyof KeySpec, string | readonly string[]>> = {
@@ -26,6 +28,7 @@ const LINES: Readonly<Record<keyof KeySpec, string | readonly string[]>> = {
   confirm: ['auto', 'ask'],
   deletion: ['on_request', 'with_source'],
   authority: 'string',
+  consolidates: 'growth',
 }
 
 /** Lines that do not exist or hold something else than they take. With one of these, no other rule can be judged. */
@@ -63,6 +66,8 @@ function isTaken(takes: string | readonly string[], value: unknown): boolean {
       return value === null || (Number.isInteger(value) && (value as number) > 0 && (value as number) <= MOST_DAYS)
     case 'list':
       return Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string')
+    case 'growth':
+      return isGrowth(value)
     case 'object':
       return (typeof value === 'object' && value !== null) || typeof value === 'function'
     default:
@@ -70,11 +75,21 @@ function isTaken(takes: string | readonly string[], value: unknown): boolean {
   }
 }
 
+function isGrowth(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { from, atLeast = MOST_RUNS, ...rest } = value as Record<string, unknown>
+  const runs = Number.isInteger(atLeast) && (atLeast as number) >= 2 && (atLeast as number) <= MOST_RUNS
+  return typeof from === 'string' && runs && Object.keys(rest).length === 0
+}
+
 const told = (takes: string | readonly string[]): string =>
   typeof takes !== 'string'
     ? takes.map((word) => `'${word}'`).join(' or ')
-    : ({ days: `whole days from 1 to ${MOST_DAYS}, or null`, list: 'a list of words' }[takes] ??
-      `a value of type ${takes}`)
+    : ({
+        days: `whole days from 1 to ${MOST_DAYS}, or null`,
+        list: 'a list of words',
+        growth: `\`{ from: 'key', atLeast: n }\` with 2 to ${MOST_RUNS} runs`,
+      }[takes] ?? `a value of type ${takes}`)
 
 /** The lines are of the right types by now. */
 export function keyProblems(name: string, spec: KeySpec): Problem[] {
@@ -153,6 +168,13 @@ function scopeRules(at: (line: string) => string, spec: KeySpec): Rule[] {
       kind.mostSources.includes('authority')
         ? "`sources: ['authority', …]`."
         : "`kind: 'fact'`, or remove `authority`.",
+    ],
+    [
+      spec.consolidates !== undefined && !(spec.sources ?? kind.mostSources).includes('memory'),
+      'consolidates_not_a_source',
+      at('sources'),
+      'It grows from memories, which it does not take.',
+      kind.mostSources.includes('memory') ? "`sources: ['memory', …]`." : "`kind: 'fact'` or `'experience'`.",
     ],
     [
       spec.authority === undefined && (spec.sources ?? []).includes('authority'),

@@ -23,6 +23,11 @@ export interface KeySpec {
   readonly confirm?: 'auto' | 'ask'
   /** `with_source`: also gone with the message or call that it came from. */
   readonly deletion?: 'on_request' | 'with_source'
+  /**
+   * What at least so many different runs say under the key `from`, at one place, is remembered under this one; 2 to 100, default
+   * 3. `at_least` in YAML.
+   */
+  readonly consolidates?: { readonly from: string; readonly atLeast?: number }
   /** Name of the reader that is asked for the true value. */
   readonly authority?: string
 }

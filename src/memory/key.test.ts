@@ -164,6 +164,38 @@ describe('keys that contradict themselves', () => {
   })
 })
 
+describe('keys that grow from others', () => {
+  const dish = { kind: 'fact', value: z.string(), cardinality: 'many' } as const
+  const taste = { kind: 'fact', value: z.string(), consolidates: { from: 'dish' } } as const
+
+  it('E12 E1 takes memories as its source, from three runs unless it says another number from two on', () => {
+    expect(memory({ dish, taste }).find('taste')).toMatchObject({
+      sources: ['memory', 'message'],
+      consolidates: { from: 'dish', atLeast: 3 },
+    })
+    const file = `dish: { kind: fact, value: S, cardinality: many }
+taste: { kind: fact, value: S, consolidates: { from: dish, at_least: 5 } }`
+    const five = { ...taste, consolidates: { from: 'dish', atLeast: 5 } }
+    expect(memoryFromYaml(file, { S: z.string() }).hash).toBe(memory({ dish, taste: five }).hash)
+    expect(memory({ dish, taste: five }).hash).not.toBe(memory({ dish, taste }).hash)
+  })
+
+  it.each([
+    ['one run', { ...taste, consolidates: { from: 'dish', atLeast: 1 } }, dish, 'line_illegal'],
+    ['half a run', { ...taste, consolidates: { from: 'dish', atLeast: 2.5 } }, dish, 'line_illegal'],
+    ['a strange line', { ...taste, consolidates: { from: 'dish', at_least: 3 } }, dish, 'line_illegal'],
+    ['a key that is not there', { ...taste, consolidates: { from: 'meal' } }, dish, 'consolidates_unknown'],
+    ['itself', { ...taste, consolidates: { from: 'taste' } }, dish, 'consolidates_consolidated'],
+    ['what has grown itself', taste, { ...dish, consolidates: { from: 'taste' } }, 'consolidates_consolidated'],
+    ['another place', { ...taste, scopes: ['project'] }, dish, 'consolidates_nowhere'],
+    ['something more sensitive', taste, { ...dish, sensitivity: 'special' }, 'consolidates_loosened'],
+    ['memories that it does not take', { ...taste, sources: ['message'] }, dish, 'consolidates_not_a_source'],
+    ['a kind that is never drawn', { ...taste, kind: 'preference' }, dish, 'consolidates_not_a_source'],
+  ])('E12 E3 refuses to grow from %s', (_, spec, from, code) => {
+    expect(faultOf(() => memory({ taste: spec, dish: from } as never)).message).toContain(code)
+  })
+})
+
 describe('keys in a file', () => {
   it('E3 reads the same key from YAML as from code', () => {
     const keys = memoryFromYaml(

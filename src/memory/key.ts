@@ -9,9 +9,12 @@ import { freezeJson, type Json, type JsonObject } from '../kernel/json.ts'
 import { definitionFault, defined, type Problem, problem } from '../tool/problem.ts'
 import type { Check } from '../tool/schema/schema.ts'
 import { compileSource } from '../tool/schema/standard.ts'
+import { consolidationProblems } from './key-consolidation.ts'
 import type { KeySpec } from './key-spec.ts'
 import { keyLineProblems, keyProblems, looseLookAlikes } from './key-rules.ts'
 import { type Kind, KINDS, MOST_SPECIAL_DAYS, type Place, type Sensitivity, SHARED, type SourceKind } from './kinds.ts'
+
+const USUAL_RUNS = 3
 
 /** A registered key: frozen, every line filled in. */
 export interface MemoryKey {
@@ -30,6 +33,8 @@ export interface MemoryKey {
   readonly confirm: 'auto' | 'ask'
   readonly deletion: 'on_request' | 'with_source'
   readonly authority: string | null
+  /** The key whose memories it grows from, and from how many runs. */
+  readonly consolidates: { readonly from: string; readonly atLeast: number } | null
   /** Of all lines above. */
   readonly hash: string
   /** Errors of a value, without the value. */
@@ -49,8 +54,10 @@ export const memory = (specs: { readonly [name: string]: KeySpec }): MemoryKeys 
   defined('memory', () => {
     const made = Object.entries(specs).map(([name, spec]) => keyOf(name, spec))
     const problems = [...made.flatMap((m) => m.problems), ...looseLookAlikes(Object.keys(specs))]
-    if (problems.length > 0) throw definitionFault('memory', problems)
-    return registryOf(made.flatMap((m) => m.key ?? []))
+    const keys = made.flatMap((m) => m.key ?? [])
+    const all = problems.length > 0 ? problems : consolidationProblems(keys)
+    if (all.length > 0) throw definitionFault('memory', all)
+    return registryOf(keys)
   })
 
 function registryOf(keys: readonly MemoryKey[]): MemoryKeys {
@@ -106,6 +113,7 @@ function filledIn(name: string, spec: KeySpec, schema: JsonObject): Omit<MemoryK
   const special = spec.sensitivity === 'special'
   const maxTtlDays = spec.maxTtlDays ?? (special ? MOST_SPECIAL_DAYS : kind.maxTtlDays)
   const authority: readonly SourceKind[] = spec.authority === undefined ? [] : ['authority']
+  const grown: readonly SourceKind[] = spec.consolidates === undefined ? [] : ['memory']
   const usual = maxTtlDays === null ? kind.ttlDays : Math.min(kind.ttlDays, maxTtlDays)
   return {
     name,
@@ -114,7 +122,7 @@ function filledIn(name: string, spec: KeySpec, schema: JsonObject): Omit<MemoryK
     cardinality: spec.cardinality ?? kind.cardinality,
     purpose: spec.purpose?.trim() ?? kind.purpose,
     impact: spec.impact ?? 'low',
-    sources: Object.freeze([...new Set(spec.sources ?? [...kind.sources, ...authority])].sort()),
+    sources: Object.freeze([...new Set(spec.sources ?? [...kind.sources, ...authority, ...grown])].sort()),
     scopes: Object.freeze([...new Set(scopes)].sort()),
     sensitivity: spec.sensitivity ?? (scopes.some((scope) => SHARED.has(scope)) ? 'none' : 'personal'),
     ttlDays: spec.ttlDays === undefined ? usual : spec.ttlDays,
@@ -122,5 +130,8 @@ function filledIn(name: string, spec: KeySpec, schema: JsonObject): Omit<MemoryK
     confirm: special || spec.impact === 'high' ? 'ask' : (spec.confirm ?? kind.confirm),
     deletion: spec.deletion ?? kind.deletion,
     authority: spec.authority ?? null,
+    consolidates: spec.consolidates
+      ? Object.freeze({ from: spec.consolidates.from, atLeast: spec.consolidates.atLeast ?? USUAL_RUNS })
+      : null,
   }
 }

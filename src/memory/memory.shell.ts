@@ -6,6 +6,9 @@ import type { Ids } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import { type By, candidateStore, type CandidateStore } from './candidate.store.ts'
 import { type Centre, centreOf, type CentreParts } from './centre.shell.ts'
+import type { Consolidating } from './consolidate.shell.ts'
+import { consolidateStore } from './consolidate.store.ts'
+import type { Consolidators } from './consolidate.ts'
 import type { Forgetting } from './derivatives.shell.ts'
 import type { MemoryId } from './entry.ts'
 import { victimOf } from './evict.ts'
@@ -44,11 +47,12 @@ export interface MemoryParts
   readonly clock: Clock
   readonly ids: Ids
   readonly quota: Quota
+  readonly consolidators: Consolidators
   readonly embedder: Embedder | null
   /** What tries procedures before they are approved. */
   readonly evaluators: Evaluators
   /** Who forgets where nobody has asked for it. */
-  readonly systemOf: (scope: Scope) => Actor
+  readonly systemOf: (scope: Pick<Scope, 'tenant' | 'environment'>) => Actor
   /** Of the Unicode data that words are cut by: part of the version of the index. */
   readonly icu: string
 }
@@ -90,7 +94,7 @@ export function memoryOf(parts: MemoryParts): Memory {
   const rules = procedureStore(db, keys)
   const forgetting: Forgetting = { ...parts, store: forgetStore(db, keys), indexing, rules }
   const { ids, registry, embedder } = parts
-  const kept: Keeping = { store: keepingStore(db, keys), indexing, registry, inspect, embedder, ids }
+  const looked = keepingStore(db, keys)
   const remembering: Remembering = {
     ...{ memories, candidates, sources, inspect, clock },
     content: keys,
@@ -98,13 +102,22 @@ export function memoryOf(parts: MemoryParts): Memory {
     quota: parts.quota,
     written: async (scope, id) => void (await indexMemories(indexing, scope, [id])),
     async makeRoom(scope, { subject, kind }) {
-      const victim = victimOf(await kept.store.evictable(scope, subject), kind)
+      const victim = victimOf(await looked.evictable(scope, subject), kind)
       if (!victim) return false
       const { id } = victim
       const wanted = { subject, kind: 'memory', target: id, memories: [id], messages: [], sessions: [] } as const
       return (await startForgetting(forgetting, scope, parts.systemOf(scope), wanted)).parts.some((p) => p.removed > 0)
     },
   }
+  const growing: Consolidating = {
+    ...{ remembering, registry, consolidators: parts.consolidators, scopeOf: parts.scopeOf, zoneOf: parts.zoneOf },
+    store: consolidateStore(db, keys),
+    writerFor: (scope, subject) => {
+      const system = parts.systemOf(scope)
+      return subject === '' ? system : parts.about(system, subject)
+    },
+  }
+  const kept: Keeping = { store: looked, indexing, registry, inspect, embedder, ids, growing }
   return {
     memories,
     candidates,

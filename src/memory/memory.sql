@@ -22,6 +22,11 @@ with entry as (
   -- the word that allows this one: whoever else answers at the same time waits, and finds it answered
   select c.tenant_id, c.id from plimsoll.memory_candidate c join entry e on c.tenant_id = :tenant::text and c.id = e.candidate
     and c.version = e.candidate_version and c.status = 'pending' and c.expires_at > now() for update of c
+), held as (
+  -- what it is drawn from stays as it was read until this is written; who forgets or corrects it afterwards takes this along
+  select m.id from plimsoll.memory m join jsonb_to_recordset(:sources::jsonb) as s (kind text, ref text, role text, seen int8)
+    on s.kind = 'memory' and s.role = 'evidence' and m.id = s.ref and m.version = coalesce(s.seen, m.version)
+  where m.tenant_id = :tenant::text and m.deleted_at is null order by m.id for share of m
 ), allowed as (
   select e.* from entry e
   where (select count(*) from plimsoll.memory m where m.tenant_id = :tenant::text and m.environment = :environment::text
@@ -36,6 +41,8 @@ with entry as (
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
     and (e.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = :tenant::text
       and g.environment = :environment::text and g.place = e.scope || ':' || e.scope_id and g.user_id = e.writer and g.left_at is null))
+    and (select count(*) from held) = (select count(*) from jsonb_to_recordset(:sources::jsonb) as s (kind text, role text)
+      where s.kind = 'memory' and s.role = 'evidence')
     and (e.candidate is null or exists (select from asked))
 ), made as (
   insert into plimsoll.memory (tenant_id, id, environment, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key, slot, value,
@@ -68,8 +75,9 @@ select id as "id!", 1::int8 as "version!" from made;
 
 -- name: changeMemory
 -- The next version of a memory that is still at the version that was judged. `late` is a fact from before the one that is
--- current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for.
-with entry as (
+-- current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for. Another
+-- value puts what was drawn from the old one out of use, and who is asked about such is asked no more.
+with recursive entry as (
   select e.* from jsonb_to_record(:entry::jsonb) as e (id text, version int8, change text, subject text, writer text,
     permission_scope text[], slot text, value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
     sensitivity text, purpose text, consent_basis text, confirmed_by text, authority text, authority_ref text, detectors int,
@@ -78,6 +86,11 @@ with entry as (
   -- the word that allows this one: whoever else answers at the same time waits, and finds it answered
   select c.tenant_id, c.id from plimsoll.memory_candidate c join entry e on c.tenant_id = :tenant::text and c.id = e.candidate
     and c.version = e.candidate_version and c.status = 'pending' and c.expires_at > now() for update of c
+), held as (
+  -- what it is drawn from stays as it was read until this is written; who forgets or corrects it afterwards takes this along
+  select m.id from plimsoll.memory m join jsonb_to_recordset(:sources::jsonb) as s (kind text, ref text, role text, seen int8)
+    on s.kind = 'memory' and s.role = 'evidence' and m.id = s.ref and m.version = coalesce(s.seen, m.version)
+  where m.tenant_id = :tenant::text and m.deleted_at is null order by m.id for share of m
 ), allowed as (
   select e.*, m.scope, m.place, e.change = 'late' as late, e.change = 'merged' as merged
   from entry e join plimsoll.memory m on m.tenant_id = :tenant::text and m.id = e.id and m.version = e.version and m.deleted_at is null
@@ -89,6 +102,8 @@ with entry as (
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
     and (m.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = :tenant::text
       and g.environment = :environment::text and g.place = m.place and g.user_id = e.writer and g.left_at is null))
+    and (select count(*) from held) = (select count(*) from jsonb_to_recordset(:sources::jsonb) as s (kind text, role text)
+      where s.kind = 'memory' and s.role = 'evidence')
     and (e.candidate is null or exists (select from asked))
 ), changed as (
   update plimsoll.memory m set version = m.version + 1,
@@ -126,6 +141,19 @@ with entry as (
   select c.tenant_id, c.id, s.kind, s.ref, c.environment, s.role, c.version, s.run, decode(s.quote, 'base64')
   from changed c, jsonb_to_recordset(:sources::jsonb) as s (kind text, ref text, role text, run text, quote text)
   on conflict do nothing
+), stale as (
+  select s.memory_id as id from changed c join entry e on e.change in ('superseded', 'corrected')
+    join plimsoll.memory_source s on s.tenant_id = c.tenant_id and s.kind = 'memory' and s.ref = c.id and s.role = 'evidence'
+  union
+  select s.memory_id from stale join plimsoll.memory_source s on s.tenant_id = :tenant::text and s.kind = 'memory' and s.ref = stale.id
+    and s.role = 'evidence'
+), drawn as (
+  update plimsoll.memory d set status = 'invalid', version = d.version + 1 from stale, entry e
+  where d.tenant_id = :tenant::text and d.id = stale.id and d.id <> e.id and d.status in ('active', 'cold')
+), unasked as (
+  update plimsoll.memory_candidate q set status = 'superseded', version = q.version + 1, body = ''::bytea, decided_at = now()
+  from changed c join entry e on e.change in ('superseded', 'corrected')
+  where q.tenant_id = c.tenant_id and q.environment = c.environment and q.status = 'pending' and q.sources @> array['memory ' || c.id]
 ), answered as (
   update plimsoll.memory_candidate q set status = 'accepted', version = q.version + 1, body = ''::bytea, memory_id = c.id, decided_by = e.writer,
     decided_at = now()
@@ -143,6 +171,8 @@ select coalesce(
     and c.subject_id = :subject::text and c.purpose in (:purpose::text, '*') and c.state = 'withdrawn' limit 1),
   (select 'forgotten' from plimsoll.tombstone t where t.tenant_id = :tenant::text and ((t.kind = 'memory_value' and t.id = :forgotten::text
     and t.created_at >= to_timestamp(:saidAt::int8 / 1000.0)) or t.kind || ' ' || t.id = any(:sources::text[])) limit 1),
+  (select 'moved' from jsonb_to_recordset(:drawn::jsonb) as s (ref text, seen int8) where not exists (select from plimsoll.memory m
+    where m.tenant_id = :tenant::text and m.id = s.ref and m.deleted_at is null and m.version = coalesce(s.seen, m.version)) limit 1),
   (select 'no_member' where :place::text ~ '^(group|project):' and not exists (select from plimsoll.member g where g.tenant_id = :tenant::text
     and g.environment = :environment::text and g.place = :place::text and g.user_id = :writer::text and g.left_at is null)),
   (select 'exists' from plimsoll.memory m where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = :place::text
@@ -168,6 +198,14 @@ where m.tenant_id = :tenant::text and m.environment = :environment::text and m.d
     else exists (select from plimsoll.member g where g.tenant_id = m.tenant_id and g.environment = m.environment and g.place = m.place
       and g.user_id = :user::text and g.left_at is null) end
 order by m.id desc limit :limit::int;
+
+-- name: lineageOf
+-- memories as what another is drawn from, without their values: for whoever may draw from all of them
+select m.id, m.version, m.subject_id as subject, m.scope, m.scope_id as "scopeId", m.integrity,
+  (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!"
+from plimsoll.memory m
+where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id = any (:ids::text[]) and m.status = 'active'
+  and (m.expires_at is null or m.expires_at > now());
 
 -- name: versionsOf
 select v.version, v.change, v.value, v.value_hash as "valueHash", v.user_id as "writer", v.integrity, v.confidence,

@@ -42,8 +42,8 @@ where m.tenant_id = $1::text and m.environment = $2::text and m.place = $3::text
 export interface InsertMemoryParams {
   readonly entry: string
   readonly tenant: string
-  readonly environment: string
   readonly sources: string
+  readonly environment: string
   readonly run: string | null
 }
 export interface InsertMemoryRow {
@@ -55,7 +55,7 @@ export interface InsertMemoryRow {
  * forgotten since it was said, the purpose has no consent, or the writer left the group.
  */
 export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
-  name: 'memory_insertMemory_6ddb8356',
+  name: 'memory_insertMemory_536f9dab',
   text: `with entry as (
   select e.* from jsonb_to_record($1::jsonb) as e (id text, subject text, writer text, scope text, scope_id text,
     permission_scope text[], layer text, kind text, key text, slot text, value text, value_hash text, integrity text, confidentiality text,
@@ -65,26 +65,32 @@ export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
 ), asked as (
   select c.tenant_id, c.id from plimsoll.memory_candidate c join entry e on c.tenant_id = $2::text and c.id = e.candidate
     and c.version = e.candidate_version and c.status = 'pending' and c.expires_at > now() for update of c
+), held as (
+  select m.id from plimsoll.memory m join jsonb_to_recordset($3::jsonb) as s (kind text, ref text, role text, seen int8)
+    on s.kind = 'memory' and s.role = 'evidence' and m.id = s.ref and m.version = coalesce(s.seen, m.version)
+  where m.tenant_id = $2::text and m.deleted_at is null order by m.id for share of m
 ), allowed as (
   select e.* from entry e
-  where (select count(*) from plimsoll.memory m where m.tenant_id = $2::text and m.environment = $3::text
+  where (select count(*) from plimsoll.memory m where m.tenant_id = $2::text and m.environment = $4::text
       and m.subject_id = e.subject and m.deleted_at is null) < e.most_subject
-    and (select count(*) from plimsoll.memory m where m.tenant_id = $2::text and m.environment = $3::text
+    and (select count(*) from plimsoll.memory m where m.tenant_id = $2::text and m.environment = $4::text
       and m.deleted_at is null) < e.most_tenant
     and not exists (select from plimsoll.tombstone t where t.tenant_id = $2::text and t.kind = 'memory_value' and t.id = e.forgotten
       and t.created_at >= to_timestamp(e.said_at / 1000.0))
-    and not exists (select from plimsoll.tombstone t, jsonb_to_recordset($4::jsonb) as s (kind text, ref text)
+    and not exists (select from plimsoll.tombstone t, jsonb_to_recordset($3::jsonb) as s (kind text, ref text)
       where t.tenant_id = $2::text and t.kind = s.kind and t.id = s.ref)
-    and not exists (select from plimsoll.consent c where c.tenant_id = $2::text and c.environment = $3::text
+    and not exists (select from plimsoll.consent c where c.tenant_id = $2::text and c.environment = $4::text
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
     and (e.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = $2::text
-      and g.environment = $3::text and g.place = e.scope || ':' || e.scope_id and g.user_id = e.writer and g.left_at is null))
+      and g.environment = $4::text and g.place = e.scope || ':' || e.scope_id and g.user_id = e.writer and g.left_at is null))
+    and (select count(*) from held) = (select count(*) from jsonb_to_recordset($3::jsonb) as s (kind text, role text)
+      where s.kind = 'memory' and s.role = 'evidence')
     and (e.candidate is null or exists (select from asked))
 ), made as (
   insert into plimsoll.memory (tenant_id, id, environment, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key, slot, value,
     value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, confirmed_by, authority,
     authority_ref, detectors, valid_from, expires_at)
-  select $2::text, id, $3::text, subject, writer, scope, scope_id, permission_scope, layer, kind, key, slot, decode(value, 'base64'), value_hash,
+  select $2::text, id, $4::text, subject, writer, scope, scope_id, permission_scope, layer, kind, key, slot, decode(value, 'base64'), value_hash,
     integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, confirmed_by, authority, authority_ref,
     detectors, to_timestamp(valid_from / 1000.0), to_timestamp(expires_at / 1000.0)
   from allowed
@@ -97,7 +103,7 @@ export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
 ), sourced as (
   insert into plimsoll.memory_source (tenant_id, memory_id, kind, ref, environment, role, version, run_id, quote)
   select m.tenant_id, m.id, s.kind, s.ref, m.environment, s.role, 1, s.run, decode(s.quote, 'base64')
-  from made m, jsonb_to_recordset($4::jsonb) as s (kind text, ref text, role text, run text, quote text)
+  from made m, jsonb_to_recordset($3::jsonb) as s (kind text, ref text, role text, run text, quote text)
 ), answered as (
   update plimsoll.memory_candidate c set status = 'accepted', version = c.version + 1, body = ''::bytea, memory_id = m.id, decided_by = e.writer,
     decided_at = now()
@@ -108,7 +114,7 @@ export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
     case when e.candidate is null then 'created' else 'accepted' end from made m, entry e
 )
 select id as "id", 1::int8 as "version" from made`,
-  params: ['entry', 'tenant', 'environment', 'sources', 'run'],
+  params: ['entry', 'tenant', 'sources', 'environment', 'run'],
 }
 
 export interface ChangeMemoryParams {
@@ -123,11 +129,12 @@ export interface ChangeMemoryRow {
 }
 /**
  * The next version of a memory that is still at the version that was judged. `late` is a fact from before the one that is
- * current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for.
+ * current: it goes into the past, and nothing is changed. A merge adds sources and never raises what it is trusted for. Another
+ * value puts what was drawn from the old one out of use, and who is asked about such is asked no more.
  */
 export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
-  name: 'memory_changeMemory_1b986f22',
-  text: `with entry as (
+  name: 'memory_changeMemory_063bb85a',
+  text: `with recursive entry as (
   select e.* from jsonb_to_record($1::jsonb) as e (id text, version int8, change text, subject text, writer text,
     permission_scope text[], slot text, value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
     sensitivity text, purpose text, consent_basis text, confirmed_by text, authority text, authority_ref text, detectors int,
@@ -135,6 +142,10 @@ export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
 ), asked as (
   select c.tenant_id, c.id from plimsoll.memory_candidate c join entry e on c.tenant_id = $2::text and c.id = e.candidate
     and c.version = e.candidate_version and c.status = 'pending' and c.expires_at > now() for update of c
+), held as (
+  select m.id from plimsoll.memory m join jsonb_to_recordset($3::jsonb) as s (kind text, ref text, role text, seen int8)
+    on s.kind = 'memory' and s.role = 'evidence' and m.id = s.ref and m.version = coalesce(s.seen, m.version)
+  where m.tenant_id = $2::text and m.deleted_at is null order by m.id for share of m
 ), allowed as (
   select e.*, m.scope, m.place, e.change = 'late' as late, e.change = 'merged' as merged
   from entry e join plimsoll.memory m on m.tenant_id = $2::text and m.id = e.id and m.version = e.version and m.deleted_at is null
@@ -146,6 +157,8 @@ export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
       and c.subject_id = e.subject and c.purpose in (e.purpose, '*') and c.state = 'withdrawn')
     and (m.scope not in ('group', 'project') or e.actor_kind = 'operator' or exists (select from plimsoll.member g where g.tenant_id = $2::text
       and g.environment = $4::text and g.place = m.place and g.user_id = e.writer and g.left_at is null))
+    and (select count(*) from held) = (select count(*) from jsonb_to_recordset($3::jsonb) as s (kind text, role text)
+      where s.kind = 'memory' and s.role = 'evidence')
     and (e.candidate is null or exists (select from asked))
 ), changed as (
   update plimsoll.memory m set version = m.version + 1,
@@ -183,6 +196,19 @@ export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
   select c.tenant_id, c.id, s.kind, s.ref, c.environment, s.role, c.version, s.run, decode(s.quote, 'base64')
   from changed c, jsonb_to_recordset($3::jsonb) as s (kind text, ref text, role text, run text, quote text)
   on conflict do nothing
+), stale as (
+  select s.memory_id as id from changed c join entry e on e.change in ('superseded', 'corrected')
+    join plimsoll.memory_source s on s.tenant_id = c.tenant_id and s.kind = 'memory' and s.ref = c.id and s.role = 'evidence'
+  union
+  select s.memory_id from stale join plimsoll.memory_source s on s.tenant_id = $2::text and s.kind = 'memory' and s.ref = stale.id
+    and s.role = 'evidence'
+), drawn as (
+  update plimsoll.memory d set status = 'invalid', version = d.version + 1 from stale, entry e
+  where d.tenant_id = $2::text and d.id = stale.id and d.id <> e.id and d.status in ('active', 'cold')
+), unasked as (
+  update plimsoll.memory_candidate q set status = 'superseded', version = q.version + 1, body = ''::bytea, decided_at = now()
+  from changed c join entry e on e.change in ('superseded', 'corrected')
+  where q.tenant_id = c.tenant_id and q.environment = c.environment and q.status = 'pending' and q.sources @> array['memory ' || c.id]
 ), answered as (
   update plimsoll.memory_candidate q set status = 'accepted', version = q.version + 1, body = ''::bytea, memory_id = c.id, decided_by = e.writer,
     decided_at = now()
@@ -203,6 +229,7 @@ export interface WhyNotParams {
   readonly forgotten: string
   readonly saidAt: number
   readonly sources: readonly (string | null)[]
+  readonly drawn: string
   readonly place: string
   readonly writer: string
   readonly key: string
@@ -215,18 +242,20 @@ export interface WhyNotRow {
  * why nothing was written: the first reason that holds
  */
 export const whyNot: Statement<WhyNotParams, WhyNotRow> = {
-  name: 'memory_whyNot_7a724d51',
+  name: 'memory_whyNot_0ff6709d',
   text: `select coalesce(
   (select 'no_consent' from plimsoll.consent c where c.tenant_id = $1::text and c.environment = $2::text
     and c.subject_id = $3::text and c.purpose in ($4::text, '*') and c.state = 'withdrawn' limit 1),
   (select 'forgotten' from plimsoll.tombstone t where t.tenant_id = $1::text and ((t.kind = 'memory_value' and t.id = $5::text
     and t.created_at >= to_timestamp($6::int8 / 1000.0)) or t.kind || ' ' || t.id = any($7::text[])) limit 1),
-  (select 'no_member' where $8::text ~ '^(group|project):' and not exists (select from plimsoll.member g where g.tenant_id = $1::text
-    and g.environment = $2::text and g.place = $8::text and g.user_id = $9::text and g.left_at is null)),
-  (select 'exists' from plimsoll.memory m where m.tenant_id = $1::text and m.environment = $2::text and m.place = $8::text
-    and m.subject_id = $3::text and m.key = $10::text and m.slot = $11::text and m.deleted_at is null),
+  (select 'moved' from jsonb_to_recordset($8::jsonb) as s (ref text, seen int8) where not exists (select from plimsoll.memory m
+    where m.tenant_id = $1::text and m.id = s.ref and m.deleted_at is null and m.version = coalesce(s.seen, m.version)) limit 1),
+  (select 'no_member' where $9::text ~ '^(group|project):' and not exists (select from plimsoll.member g where g.tenant_id = $1::text
+    and g.environment = $2::text and g.place = $9::text and g.user_id = $10::text and g.left_at is null)),
+  (select 'exists' from plimsoll.memory m where m.tenant_id = $1::text and m.environment = $2::text and m.place = $9::text
+    and m.subject_id = $3::text and m.key = $11::text and m.slot = $12::text and m.deleted_at is null),
   'full') as "reason"`,
-  params: ['tenant', 'environment', 'subject', 'purpose', 'forgotten', 'saidAt', 'sources', 'place', 'writer', 'key', 'slot'],
+  params: ['tenant', 'environment', 'subject', 'purpose', 'forgotten', 'saidAt', 'sources', 'drawn', 'place', 'writer', 'key', 'slot'],
 }
 
 export interface MemoriesParams {
@@ -293,6 +322,33 @@ where m.tenant_id = $1::text and m.environment = $2::text and m.deleted_at is nu
       and g.user_id = $10::text and g.left_at is null) end
 order by m.id desc limit $11::int`,
   params: ['tenant', 'environment', 'id', 'after', 'kind', 'key', 'scope', 'scopes', 'subject', 'user', 'limit'],
+}
+
+export interface LineageOfParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly ids: readonly (string | null)[]
+}
+export interface LineageOfRow {
+  readonly id: string
+  readonly version: number
+  readonly subject: string
+  readonly scope: string
+  readonly scopeId: string
+  readonly integrity: string
+  readonly recordedAt: number
+}
+/**
+ * memories as what another is drawn from, without their values: for whoever may draw from all of them
+ */
+export const lineageOf: Statement<LineageOfParams, LineageOfRow> = {
+  name: 'memory_lineageOf_b98dd136',
+  text: `select m.id, m.version, m.subject_id as subject, m.scope, m.scope_id as "scopeId", m.integrity,
+  (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt"
+from plimsoll.memory m
+where m.tenant_id = $1::text and m.environment = $2::text and m.id = any ($3::text[]) and m.status = 'active'
+  and (m.expires_at is null or m.expires_at > now())`,
+  params: ['tenant', 'environment', 'ids'],
 }
 
 export interface VersionsOfParams {

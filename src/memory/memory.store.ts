@@ -21,6 +21,7 @@ import {
   changeMemory,
   currentOf,
   insertMemory,
+  lineageOf,
   memories,
   memoryFacts,
   type MemoriesRow,
@@ -104,6 +105,9 @@ export interface Use {
   readonly reason: string
 }
 
+/** A memory that another is drawn from. */
+export type Ancestor = Pick<MemoryView, 'id' | 'version' | 'subject' | 'place' | 'integrity' | 'recordedAt'>
+
 export type MemoryFacts = Omit<MemoryView, 'value' | 'importance'>
 
 export interface Because {
@@ -116,7 +120,7 @@ export interface Access {
   readonly audit: Id<'aud'>
   readonly actorKind: ActorKind
   readonly actor: string
-  readonly action: 'memory.export' | 'memory.share'
+  readonly action: 'memory.export' | 'memory.share' | 'memory.reveal'
   readonly target: string
   readonly reason?: string
 }
@@ -151,6 +155,8 @@ export interface MemoryStore {
     fact: { readonly name: string; readonly ref: string; readonly id?: MemoryId },
     by: { readonly audit: Id<'aud'>; readonly actorKind: ActorKind; readonly actor: string },
   ): Promise<readonly MemoryId[]>
+  /** Those of these memories that are in use, whoever may see them. */
+  lineage(scope: Scope, ids: readonly string[]): Promise<readonly Ancestor[]>
   versions(scope: Scope, id: MemoryId): Promise<readonly MemoryVersion[]>
   sources(scope: Scope, id: MemoryId): Promise<readonly SourceView[]>
   /** The runs about the subject that were given it, or not, newest first. */
@@ -279,7 +285,8 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
       const at = { place: placeText(entry.place), subject, key, slot, purpose, saidAt, writer }
       const forgotten = valueMark(keys, scope.tenant, entry)
       const sources = entry.sources.map((s) => `${s.kind} ${s.ref}`)
-      const [row] = await db.read(scope, whyNot, { ...walls(scope), ...at, forgotten, sources })
+      const drawn = JSON.stringify(entry.sources.filter((s) => s.kind === 'memory' && s.role === 'evidence'))
+      const [row] = await db.read(scope, whyNot, { ...walls(scope), ...at, forgotten, sources, drawn })
       return (row?.reason ?? 'exists') as NotWritten
     },
     list: (scope, viewer, listing) => listed(scope, viewer, '', listing),
@@ -308,6 +315,13 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
     async authorityChanged(scope, fact, by) {
       const rows = await db.write(scope, authorityChanged, { ...walls(scope), id: '', ...fact, ...by })
       return rows.map((row) => row.id as MemoryId)
+    },
+    async lineage(scope, ids) {
+      const rows = await db.read(scope, lineageOf, { ...walls(scope), ids })
+      return rows.map(({ scope: of, scopeId, ...row }) => ({
+        ...(row as Pick<Ancestor, 'id' | 'version' | 'subject' | 'integrity' | 'recordedAt'>),
+        place: { scope: of, id: scopeId } as Place,
+      }))
     },
     async versions(scope, id) {
       const rows = await db.read(scope, versionsOf, { tenant: scope.tenant, id })

@@ -8,9 +8,9 @@ import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
-import { type Page, pageOf } from './centre.shell.ts'
 import { scan } from './detect/scan.ts'
 import type { Inspection, Candidate } from './candidate.ts'
+import { type Page, pageOf } from './page.ts'
 import {
   classesOf,
   LEAST_OCCASIONS,

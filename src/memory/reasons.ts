@@ -30,6 +30,7 @@ export const REASONS = {
   result_differs: 'The cited result does not hold this value.',
   authority_differs: 'The authority says something else.',
   lineage_broken: 'A memory that it was drawn from is gone, or is of somebody else.',
+  draws_on_itself: 'It would take the place of a memory that it is drawn from.',
   expired: 'It ends before it begins.',
   expiry_unreadable: 'The end is no date.',
   passing: 'It was said for now.',

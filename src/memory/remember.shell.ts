@@ -6,52 +6,36 @@
  * E10  what is not written is told, and told as not written
  * E11  who is full is told
  */
-import type { Ids, SessionId } from '../kernel/ids.ts'
-import { canonicalText, hashBytes } from '../kernel/canonical.ts'
-import type { Clock } from '../kernel/clock.ts'
+import type { Ids } from '../kernel/ids.ts'
+import { canonicalText } from '../kernel/canonical.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
-import type { Actor, Scope } from '../kernel/scope.ts'
-import type { ContentKeys } from '../db/seal.ts'
-import type { Candidate, Evidence, Facts, Inspection } from './candidate.ts'
+import type { Scope } from '../kernel/scope.ts'
+import type { Candidate, Inspection } from './candidate.ts'
 import type { CandidateStore } from './candidate.store.ts'
-import type { CandidateId, Change, Entry, MemoryId, NotWritten, Place, Source } from './entry.ts'
+import type { CandidateId, Change, Entry, MemoryId, NotWritten, Source } from './entry.ts'
+import { type Current, type Direct, factsOf, type Here, type Knowing, type Known, placeOf } from './facts.shell.ts'
 import { judge, type Entry as JudgedEntry, type Judgement } from './judge.ts'
-import type { MemoryKeys } from './key.ts'
 import { SHARED } from './kinds.ts'
-import { type MemoryStore, type Quota, valueHash } from './memory.store.ts'
+import { type Quota, valueHash } from './memory.store.ts'
 import type { Reason } from './reasons.ts'
-import type { SourceStore } from './source.store.ts'
 
-export interface Remembering {
-  readonly memories: MemoryStore
+export interface Remembering extends Knowing {
   readonly candidates: CandidateStore
-  readonly sources: SourceStore
-  readonly content: ContentKeys
   readonly inspect: (candidate: Candidate) => Promise<Inspection>
   /** Told of every memory that was written, for its index. What it throws is nobody's failure. */
   readonly written: (scope: Scope, id: MemoryId) => Promise<void>
   /** Forgets something of the same subject that is worth less; false when nothing may go. */
   readonly makeRoom: (scope: Scope, entry: Entry) => Promise<boolean>
-  readonly clock: Clock
   readonly ids: Ids
   readonly quota: Quota
 }
 
-/** Where and by whom. `zone` is the subject's. */
-export interface Occasion {
-  readonly actor: Actor
-  readonly scope: Scope
-  readonly keys: MemoryKeys
-  readonly zone: string
-  readonly session: SessionId | null
+/** Where and by whom, and the run and call that write. */
+export interface Occasion extends Here {
   readonly run: string | null
   /** The call that writes; its arguments hold the value. */
   readonly call: string | null
-  /** The group or project of a candidate in such a scope. */
-  readonly placeId: string | null
-  /** What an authority has said just now, when it is what is remembered. */
-  readonly authority?: { readonly name: string; readonly ref: string; readonly value: Json }
   /** The memory whose value this replaces, as its owner has seen it. */
   readonly corrects?: { readonly id: MemoryId; readonly version: number }
 }
@@ -69,15 +53,8 @@ export type Outcome =
   | { readonly outcome: 'session'; readonly reasons: readonly Reason[] }
   | { readonly outcome: 'refused'; readonly reasons: readonly (Reason | NotWritten)[] }
 
-/** A person says it themselves, in so many words: nobody has to be asked whether they mean it. */
-export interface Direct {
-  readonly at: number
-}
-
 /** Writers of one key at the same time; each round another has won. */
-const MOST_CONFLICTS = 8
-/** As many texts as an order is cut into by those who try. */
-const BESIDE = 6
+export const MOST_CONFLICTS = 8
 const NEIGHBOURS = 2
 /** A question is open as long as a person may be away. */
 const OPEN_MS = 14 * 86_400_000
@@ -97,144 +74,18 @@ export async function remember(
     if (decision === 'reject' || !entry) return { outcome: 'refused', reasons }
     if (decision === 'session') return { outcome: 'session', reasons }
     const made = await entryOf(parts, on, { judged: entry, known, direct })
+    if (known.current && entry.change === 'merged' && (await isDrawnAlready(parts, on, made, known.current)))
+      return { outcome: 'saved', memory: known.current.id, version: known.current.version, change: 'merged', reasons }
     // an operator who writes is the person who would be asked
-    if (decision === 'ask' && direct === null && candidate.evidence.kind !== 'operator')
-      return { outcome: 'asked', candidate: await ask(parts, on, made, judged), reasons }
+    if (decision === 'ask' && direct === null && candidate.evidence.kind !== 'operator') {
+      const id = await ask(parts, on, made, judged)
+      return id === null ? { outcome: 'refused', reasons: ['declined'] } : { outcome: 'asked', candidate: id, reasons }
+    }
     const done = await save(parts, on, { entry: made, change: entry.change, at: known.current, asked: null, reasons })
     if (done !== 'conflict') return done
   }
   throw new Fault('conflict')
 }
-
-/** The person's word on a question: exactly what was shown is judged once more on what is known now, and written. */
-export async function accept(
-  parts: Remembering,
-  on: Occasion,
-  question: { readonly id: CandidateId; readonly version: number; readonly entry: Entry },
-): Promise<Outcome> {
-  const { entry: shown } = question
-  const asked = { id: question.id, version: question.version }
-  // a detector that has learnt since then has the last word
-  const evidence: Evidence = { kind: 'message', message: '', quote: quoteOf(shown.value) }
-  const candidate: Candidate = {
-    kind: shown.kind,
-    key: shown.key,
-    value: shown.value,
-    scope: shown.place.scope,
-    evidence,
-  }
-  const inspection = await parts.inspect(candidate)
-  const entry: Entry = { ...shown, integrity: raised(shown), confirmedBy: on.actor.user, consentBasis: 'confirmed' }
-  for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
-    const message = { id: '', role: 'user', author: on.actor.subject, text: evidence.quote, at: shown.saidAt } as const
-    const facts = { ...bare(parts, on), message: { ...message, inGroup: false }, inspection }
-    const judged = judge(candidate, facts)
-    if (judged.decision === 'reject') return { outcome: 'refused', reasons: judged.reasons }
-    const at = await parts.memories.current(on.scope, entry)
-    const change = changeOf(entry, at)
-    const done = await save(parts, on, { entry, change, at, asked, reasons: judged.reasons })
-    if (done !== 'conflict') return done
-  }
-  throw new Fault('conflict')
-}
-
-/** A person's word makes a typed value theirs, and nothing else of it (I9). */
-const raised = ({ integrity }: Entry): Entry['integrity'] => (integrity === 'untrusted' ? 'user' : integrity)
-
-type Current = Awaited<ReturnType<MemoryStore['current']>>
-
-function changeOf(entry: Entry, at: Current): Change {
-  if (!at) return 'created'
-  if (canonicalText(at.value) === canonicalText(entry.value)) return 'merged'
-  return entry.validFrom < at.validFrom ? 'late' : 'superseded'
-}
-
-interface Known {
-  readonly facts: Omit<Facts, 'inspection'>
-  readonly current: Current
-  readonly saidAt: number
-  readonly run: string | null
-}
-
-const bare = (parts: Remembering, on: Occasion): Omit<Facts, 'inspection'> => ({
-  keys: on.keys,
-  subject: on.actor.subject,
-  zone: on.zone,
-  now: parts.clock.now(),
-  current: [],
-})
-
-async function factsOf(
-  parts: Remembering,
-  on: Occasion,
-  { evidence, key, value, scope }: Candidate,
-  direct: Direct | null,
-): Promise<Known> {
-  const { sources, memories } = parts
-  const base = bare(parts, on)
-  const registered = on.keys.find(key)
-  const many = registered?.cardinality === 'many'
-  const slot = many ? valueHash(parts.content, on.scope.tenant, value) : ''
-  const of = { place: placeOf(on, scope), subject: subjectOf(on, scope), key, slot }
-  const [current, beside, said, settled] = await Promise.all([
-    memories.current(on.scope, of),
-    sources.latestTexts(on.scope, of.subject, BESIDE),
-    evidence.kind === 'message' && direct === null ? sources.said(on.scope, evidence.message) : null,
-    evidence.kind === 'call' ? sources.settled(on.scope, evidence.ref) : null,
-  ])
-  const message =
-    direct !== null && evidence.kind === 'message'
-      ? { role: 'user' as const, author: on.actor.user, text: evidence.quote, at: direct.at }
-      : said && !said.gone && said.subject === on.actor.subject
-        ? { role: said.role, author: said.user, text: said.text, at: said.at }
-        : null
-  const facts: Omit<Facts, 'inspection'> = {
-    ...base,
-    ...(message && evidence.kind === 'message' && { message: { ...message, id: evidence.message, inGroup: false } }),
-    ...(settled && evidence.kind === 'call' && settled.subject === on.actor.subject
-      ? { call: { ref: evidence.ref, contracted: true, result: settled.result } }
-      : {}),
-    ...(on.actor.kind === 'operator' && { operator: on.actor.user }),
-    ...(on.authority && { authority: on.authority }),
-    ...(evidence.kind === 'memory' && { memories: await lineage(parts, on, evidence.ids) }),
-    current: current ? [currentFact(current)] : [],
-    beside,
-  }
-  const saidAt = message?.at ?? base.now
-  return { facts, current, saidAt, run: evidence.kind === 'message' ? (evidence.message.split('.')[0] ?? null) : null }
-}
-
-const currentFact = (at: NonNullable<Current>): Facts['current'][number] => ({
-  id: at.id,
-  // the judge compares plain hashes; the store keeps keyed ones
-  valueHash: hashBytes(canonicalText(at.value)),
-  integrity: at.integrity,
-  source: at.source === 'user' || at.source === 'import' || at.source === null ? 'message' : at.source,
-  validFrom: at.validFrom,
-})
-
-async function lineage(
-  parts: Remembering,
-  on: Occasion,
-  ids: readonly string[],
-): Promise<NonNullable<Facts['memories']>> {
-  const viewer = {
-    subject: on.actor.subject,
-    user: on.actor.user,
-    scopes: ['owner', 'member', ...on.actor.permissions],
-  }
-  const found = await Promise.all(ids.map((id) => parts.memories.get(on.scope, viewer, id as MemoryId)))
-  return found.flatMap((m) =>
-    m?.status === 'active' ? [{ id: m.id, subject: m.subject, scope: m.place.scope, integrity: m.integrity }] : [],
-  )
-}
-
-const placeOf = (on: Occasion, scope: Candidate['scope']): Place => {
-  if (scope === 'user') return { scope, id: on.actor.subject }
-  if (scope === 'conversation') return { scope, id: on.session ?? '' }
-  return { scope, id: scope === 'tenant' ? '' : (on.placeId ?? '') }
-}
-const subjectOf = (on: Occasion, scope: Candidate['scope']): string => (SHARED.has(scope) ? '' : on.actor.subject)
 
 async function entryOf(
   parts: Remembering,
@@ -249,7 +100,7 @@ async function entryOf(
     subject: judged.subject,
     key: judged.key,
     kind: judged.kind,
-    layer: judged.kind === 'experience' ? 'episodic' : judged.kind === 'task' ? 'session' : 'semantic',
+    layer: layerOf(judged, on),
     slot: judged.slot === '' ? '' : valueHash(parts.content, on.scope.tenant, value),
     value,
     permissionScope: [isShared ? 'member' : 'owner'],
@@ -271,6 +122,12 @@ async function entryOf(
   }
 }
 
+/** What has grown out of episodes is knowledge. */
+function layerOf({ kind, key }: JudgedEntry, { keys }: Occasion): Entry['layer'] {
+  if (kind === 'task') return 'session'
+  return kind === 'experience' && !keys.find(key)?.consolidates ? 'episodic' : 'semantic'
+}
+
 async function sourcesOf(
   parts: Remembering,
   on: Occasion,
@@ -278,9 +135,12 @@ async function sourcesOf(
 ): Promise<readonly Source[]> {
   const quote = judged.quote
   if (direct) return [{ kind: 'user', ref: on.actor.user, role: 'evidence', run: null, quote: null }]
-  const evidence = judged.refs.map(
-    (ref): Source => ({ kind: judged.source, ref, role: 'evidence', run: known.run, quote }),
-  )
+  const seen = new Map<string, number>(known.ancestors.map((one) => [one.id, one.version]))
+  const evidence = judged.refs.map((ref): Source => {
+    const version = seen.get(ref)
+    const read = version === undefined ? {} : { seen: version }
+    return { kind: judged.source, ref, role: 'evidence', run: known.run, quote, ...read }
+  })
   const writer: readonly Source[] =
     on.call === null ? [] : [{ kind: 'call', ref: on.call, role: 'writer', run: on.run, quote: null }]
   const [first] = judged.source === 'message' ? judged.refs : []
@@ -299,7 +159,7 @@ interface Saving {
   readonly reasons: readonly Reason[]
 }
 
-async function save(parts: Remembering, on: Occasion, saving: Saving): Promise<Outcome | 'conflict'> {
+export async function save(parts: Remembering, on: Occasion, saving: Saving): Promise<Outcome | 'conflict'> {
   const { entry, at, asked, reasons } = saving
   if (on.corrects) return corrected(parts, on, on.corrects, entry)
   const by = {
@@ -320,12 +180,28 @@ async function save(parts: Remembering, on: Occasion, saving: Saving): Promise<O
     await parts.written(on.scope, id).catch(() => {})
     return { outcome: 'saved', memory: id, version, change, reasons }
   }
-  const status = asked && (await parts.candidates.get(on.scope, on.actor.subject, asked.id))?.status
+  const status = asked && (await parts.candidates.get(on.scope, askedOf(on, entry), asked.id))?.status
   if (status && status !== 'pending') throw new Fault('already_decided', undefined, { facts: { outcome: status } })
   const why = await parts.memories.whyNot(on.scope, entry, on.actor.user)
+  if (why === 'moved' && on.drawnFrom === undefined) return 'conflict'
   if (why === 'full' && at === null && (await hasRoom(parts, on, entry))) return 'conflict'
   if (why !== 'exists' && !(why === 'full' && at !== null)) return { outcome: 'refused', reasons: [why] }
   return 'conflict'
+}
+
+const askedOf = ({ actor }: Occasion, { subject }: Entry) => ({ subject, user: actor.user })
+
+/** Drawn a second time from the same memories it says nothing new. */
+async function isDrawnAlready(
+  parts: Remembering,
+  on: Occasion,
+  made: Entry,
+  at: NonNullable<Current>,
+): Promise<boolean> {
+  const drawn = made.sources.filter((s) => s.kind === 'memory' && s.role === 'evidence')
+  if (drawn.length === 0 || (at.status !== 'active' && at.status !== 'cold')) return false
+  const known = new Set((await parts.memories.sources(on.scope, at.id)).map((s) => `${s.kind} ${s.ref}`))
+  return drawn.every((s) => known.has(`memory ${s.ref}`))
 }
 
 /** What may not be forgotten now, such as under a hold, makes no room. */
@@ -352,7 +228,7 @@ async function corrected(
   return { outcome: 'saved', memory: at.id, version, change: 'corrected', reasons: [] }
 }
 
-function ask(parts: Remembering, on: Occasion, entry: Entry, { reasons }: Judgement): Promise<CandidateId> {
+function ask(parts: Remembering, on: Occasion, entry: Entry, { reasons }: Judgement): Promise<CandidateId | null> {
   const many = on.keys.find(entry.key)?.cardinality === 'many'
   const { session, run, actor } = on
   const asking = { id: parts.ids.next('mcd'), writer: actor.user, session, run, many, reasons, openMs: OPEN_MS }

@@ -8,7 +8,8 @@ where m.tenant_id = :tenant::text and m.run_id = :run::text and m.seq = :seq::in
 
 -- name: settledCall
 -- what a call returned, as evidence
-select e.tool, e.result, e.session_id as session, e.subject_id as subject from plimsoll.effect e
+select e.tool, e.result, e.session_id as session, e.subject_id as subject, (extract(epoch from e.settled_at) * 1000)::int8 as "at!"
+from plimsoll.effect e
 where e.tenant_id = :tenant::text and e.run_id = :run::text and e.step = :step::int and e.position = :position::int
   and e.status = 'settled' and e.outcome = 'ok' and e.forgotten_at is null;
 

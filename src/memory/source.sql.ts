@@ -43,13 +43,15 @@ export interface SettledCallRow {
   readonly result: Uint8Array | null
   readonly session: string
   readonly subject: string
+  readonly at: number
 }
 /**
  * what a call returned, as evidence
  */
 export const settledCall: Statement<SettledCallParams, SettledCallRow> = {
-  name: 'source_settledCall_920a55f0',
-  text: `select e.tool, e.result, e.session_id as session, e.subject_id as subject from plimsoll.effect e
+  name: 'source_settledCall_fc9baaea',
+  text: `select e.tool, e.result, e.session_id as session, e.subject_id as subject, (extract(epoch from e.settled_at) * 1000)::int8 as "at"
+from plimsoll.effect e
 where e.tenant_id = $1::text and e.run_id = $2::text and e.step = $3::int and e.position = $4::int
   and e.status = 'settled' and e.outcome = 'ok' and e.forgotten_at is null`,
   params: ['tenant', 'run', 'step', 'position'],

@@ -26,6 +26,8 @@ export interface Settled {
   readonly session: string
   readonly subject: string
   readonly result: Json
+  /** Milliseconds since the epoch. */
+  readonly at: number
 }
 
 /** What an index entry is made of. */
@@ -79,7 +81,7 @@ export function sourceStore(db: Db, keys: ContentKeys): SourceStore {
       const [row] = await db.read(scope, settledCall, at)
       if (!row?.result) return null
       const { result } = JSON.parse(open(scope.tenant, row.result)) as { result?: Json }
-      return { tool: row.tool, session: row.session, subject: row.subject, result: result ?? null }
+      return { tool: row.tool, session: row.session, subject: row.subject, at: row.at, result: result ?? null }
     },
     async turnsBefore(scope, id, limit) {
       const [run = '', seq = ''] = id.split('.')

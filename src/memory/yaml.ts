@@ -20,6 +20,7 @@ const LINES: Readonly<Record<string, keyof KeySpec>> = {
   confirm: 'confirm',
   deletion: 'deletion',
   authority: 'authority',
+  consolidates: 'consolidates',
 }
 
 /**
@@ -69,10 +70,14 @@ function specOf(name: string, lines: unknown, schemas: { readonly [name: string]
       problem('schema_unknown', `/${name}/value`, 'No schema of this name was given.', '`schemas: { Language: … }`.'),
     )
   if (problems.length > 0) throw definitionFault('memory', problems)
+  return Object.fromEntries(Object.entries(lines).map(([line, value]) => [LINES[line], valueOf(line, value, schemas)]))
+}
+
+function valueOf(line: string, value: unknown, schemas: { readonly [name: string]: SchemaSource }): unknown {
+  if (line === 'value' && typeof value === 'string') return schemas[value]
+  if (line !== 'consolidates' || !isMap(value)) return value
   return Object.fromEntries(
-    Object.entries(lines).map(([line, value]) => [
-      LINES[line],
-      line === 'value' && typeof value === 'string' ? schemas[value] : value,
-    ]),
+    // `atLeast` stays a strange line of the file
+    Object.entries(value).map(([name, of]) => [{ at_least: 'atLeast', atLeast: 'at_least' }[name] ?? name, of]),
   )
 }

@@ -5,6 +5,7 @@
  */
 import { Fault } from '../kernel/fault.ts'
 import { systemClock } from '../kernel/system.shell.ts'
+import type { MediaFacts, MediaKind } from '../kernel/media.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import { partReader } from './aisdk-parts.ts'
 import { promptOf } from './aisdk-prompt.ts'
@@ -36,6 +37,10 @@ export interface AiSdkOptions {
   readonly maxOutputTokens?: number
   /** Without it the money of a budget is settled at the dearest list prices: 15 and 75 dollars per million tokens. */
   readonly price?: Price
+  /** Kinds besides text that the model reads: `['image', 'pdf']`. Default: none. */
+  readonly input?: readonly MediaKind[]
+  /** Tokens of a part, where they are known better than by the estimate. */
+  readonly countMedia?: (media: MediaFacts) => number
   /** Passed through to the provider, such as an effort of reasoning. */
   readonly providerOptions?: { readonly [provider: string]: JsonObject }
 }
@@ -64,6 +69,8 @@ export function aiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model {
     contextTokens: options.contextTokens ?? 32_000,
     maxOutputTokens: options.maxOutputTokens ?? 4_096,
     price: options.price ?? null,
+    ...(options.input && { input: options.input }),
+    ...(options.countMedia && { countMedia: options.countMedia }),
     stream,
   }
 }

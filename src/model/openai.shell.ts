@@ -7,6 +7,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { Fault } from '../kernel/fault.ts'
 import { systemClock } from '../kernel/system.shell.ts'
+import type { MediaFacts, MediaKind } from '../kernel/media.ts'
 import type { JsonObject } from '../kernel/json.ts'
 import {
   failureOfEvent,
@@ -34,6 +35,10 @@ export interface OpenAICompatibleOptions {
   readonly maxOutputTokens?: number
   /** Without it the money of a budget is settled at the dearest list prices: 15 and 75 dollars per million tokens. */
   readonly price?: Price
+  /** Kinds besides text that the model reads: `['image', 'pdf']`. Default: none. */
+  readonly input?: readonly MediaKind[]
+  /** Tokens of a part, where they are known better than by the estimate. */
+  readonly countMedia?: (media: MediaFacts) => number
   /** Some newer models of OpenAI refuse the older name, which other servers need. Default `max_tokens`. */
   readonly maxTokensName?: RequestShape['maxTokensName']
   /** Further fields of the request body, such as `temperature`. */
@@ -80,6 +85,8 @@ export function openAICompatible(options: OpenAICompatibleOptions): Model {
     contextTokens: options.contextTokens ?? 32_000,
     maxOutputTokens: options.maxOutputTokens ?? 4_096,
     price: options.price ?? null,
+    ...(options.input && { input: options.input }),
+    ...(options.countMedia && { countMedia: options.countMedia }),
     stream,
   }
 }

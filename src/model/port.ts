@@ -2,6 +2,7 @@
  * The model, as the loop sees it: one request, one stream, no loop and no retry of its own (B5).
  */
 import type { Json, JsonObject } from '../kernel/json.ts'
+import type { MediaFacts, MediaKind } from '../kernel/media.ts'
 
 /** A call as the model asked for it: `arguments` is the raw text, judged by the gate and never repaired. */
 export interface ModelCall {
@@ -11,9 +12,17 @@ export interface ModelCall {
   readonly arguments: string
 }
 
+/** A picture, document or sound that goes with a message. `mediaType` is what its bytes are; `name` is made by us. */
+export interface ModelMedia {
+  readonly kind: MediaKind
+  readonly mediaType: MediaFacts['mediaType']
+  readonly name: string
+  readonly data: Uint8Array
+}
+
 export type ModelMessage =
   | { readonly role: 'system'; readonly text: string }
-  | { readonly role: 'user'; readonly text: string }
+  | { readonly role: 'user'; readonly text: string; readonly media?: readonly ModelMedia[] }
   | {
       readonly role: 'assistant'
       readonly text: string
@@ -21,7 +30,13 @@ export type ModelMessage =
       /** What `ModelAnswer.reasoning` held, unread: only the adapter that made it understands it. */
       readonly reasoning?: Json
     }
-  | { readonly role: 'tool'; readonly callId: string; readonly name: string; readonly text: string }
+  | {
+      readonly role: 'tool'
+      readonly callId: string
+      readonly name: string
+      readonly text: string
+      readonly media?: readonly ModelMedia[]
+    }
 
 export interface OfferedTool {
   readonly name: string
@@ -76,6 +91,10 @@ export interface Model {
   readonly maxOutputTokens: number
   /** `null` is unknown, and unknown is settled high (`price.ts`). */
   readonly price: Price | null
+  /** Kinds besides text that it reads; none by default. */
+  readonly input?: readonly MediaKind[]
+  /** Tokens that a part of a message costs, where that is known better than by the estimate. Pure, and asked often. */
+  readonly countMedia?: (media: MediaFacts) => number
   /**
    * Exactly one request to the provider. Throws a `Fault` with a `model_…` code (and `retryAfterMs` when the provider
    * named a time), or the signal's reason once `signal` aborts, which also closes the connection.

@@ -15,6 +15,8 @@ export const reportedTokens = (field: 'input' | 'output' | 'cached' | 'reasoning
 export interface Estimate {
   /** Our own count of the request. */
   readonly input: number
+  /** Of the words of it alone: media are counted too coarsely to doubt anybody by them. Default: `input`. */
+  readonly words?: number
   /** What was reserved for the output. */
   readonly output: number
   /** Our own count of what really arrived, if the answer is there. */
@@ -32,7 +34,7 @@ export interface Settled {
 
 /** What a call has used. A missing report settles at the estimate; a report below half of our own count at that count. */
 export function settle(reported: Usage, estimate: Estimate): Settled {
-  const lowInput = isTooSmall(reported.input, estimate.input)
+  const lowInput = isTooSmall(reported.input, estimate.words ?? estimate.input)
   const lowOutput = isTooSmall(reported.output, estimate.received)
   return {
     input: lowInput ? estimate.input : (reported.input ?? estimate.input),

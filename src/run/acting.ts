@@ -13,6 +13,7 @@ import type { Egress } from '../tool/egress/egress.shell.ts'
 import type { RateStore } from '../tool/rate.store.ts'
 import type { Remembered } from '../context/assemble.ts'
 import type { Agent } from './agent.ts'
+import type { Factors } from './factors.shell.ts'
 import type { Report } from './report.ts'
 import type { RunStore } from './run.store.ts'
 import type { ToolServices } from './services.shell.ts'
@@ -36,6 +37,8 @@ export interface Acting {
   readonly sealer: ContentKeys
   readonly clock: Clock
   readonly bulkheads: Bulkheads
+  /** How far our estimates of tokens are off; absent: nothing is learned. */
+  readonly factors?: Factors
   /** The way out of tools. */
   readonly egress: Egress
   readonly ids: Ids

@@ -1,6 +1,8 @@
 /** The consistency rules of an agent's release, one per entry: when it is broken, and the line that mends it. */
 import type { ContextSpec } from '../context/limits.ts'
 import type { SummarySpec } from '../context/summary.ts'
+import type { ExtractSpec } from '../memory/extract.ts'
+import { MEDIA_KINDS, type MediaKind } from '../kernel/media.ts'
 import { isPrice } from '../model/price.ts'
 import { PROCEDURE_NAME } from '../memory/procedure.ts'
 import { type Problem, problem } from '../tool/problem.ts'
@@ -24,6 +26,7 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   instructions: true,
   tools: true,
   procedures: true,
+  accepts: true,
   budget: true,
   onMessage: true,
   onReject: true,
@@ -33,6 +36,7 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   attempts: true,
   modelSeconds: true,
   context: true,
+  extract: true,
   summary: true,
   hooks: true,
   countTokens: true,
@@ -53,6 +57,7 @@ const SUMMARY_LINES: Readonly<Record<keyof SummarySpec, true>> = {
   keep: true,
   recheck: true,
 }
+const EXTRACT_LINES: Readonly<Record<keyof ExtractSpec, true>> = { model: true, costCents: true }
 const BUDGET_LINES: Readonly<Record<keyof BudgetSpec, true>> = {
   steps: true,
   toolCalls: true,
@@ -96,14 +101,17 @@ export function agentProblems(name: string, spec: AgentSpec): readonly Problem[]
     ...unknownLines(spec.budget, BUDGET_LINES, '/budget'),
     ...unknownLines(spec.context, CONTEXT_LINES, '/context'),
     ...unknownLines(spec.summary, SUMMARY_LINES, '/summary'),
+    ...unknownLines(spec.extract, EXTRACT_LINES, '/extract'),
     ...unknownLines(spec.hooks, HOOKS, '/hooks'),
   ]
   const rules = [
     ...agentRules(name, spec),
     ...modelRules(spec),
     ...budgetRules(spec.budget),
+    ...acceptsRules(spec),
     ...contextRules(spec),
     ...summaryRules(spec),
+    ...extractRules(spec),
   ]
   return [...unknown, ...rules.filter(([isBroken]) => isBroken).map(([, ...rest]) => problem(...rest))]
 }
@@ -155,6 +163,17 @@ function modelRules({ model }: AgentSpec): Rule[] {
 }
 
 // biome-ignore format: a table is read by its rows
+function acceptsRules({ accepts, model }: AgentSpec): Rule[] {
+  if (accepts === undefined) return []
+  const kinds: readonly MediaKind[] = Array.isArray(accepts) ? accepts : []
+  const isList = Array.isArray(accepts) && kinds.every((k) => MEDIA_KINDS.includes(k)) && new Set(kinds).size === kinds.length
+  return [
+    [!isList, 'accepts_illegal', '/accepts', 'What a message may carry is a list of `image`, `pdf` and `audio`.', "`accepts: ['image', 'pdf']`."],
+    [isList && !kinds.every((k) => model?.input?.includes(k)), 'accepts_beyond_model', '/accepts', 'The model does not say that it reads all of this.', "give the model `input: ['image', 'pdf']`, if it does; else remove the kind."],
+  ]
+}
+
+// biome-ignore format: a table is read by its rows
 function budgetRules(budget: BudgetSpec | undefined): Rule[] {
   if (typeof budget !== 'object' || budget === null)
     return [[true, 'budget_missing', '/budget', 'An agent without a budget has no end.', BUDGET]]
@@ -196,5 +215,17 @@ function summaryRules({ summary, context, model }: AgentSpec): Rule[] {
     [!tokens(above), 'summary_above_illegal', '/summary/above', 'The mark is a whole number of tokens, at most those of the context.', '`above: 8_000`.'],
     [!tokens(keep) || (keep !== undefined && above !== undefined && keep > above), 'summary_keep_illegal', '/summary/keep', 'What stays is a whole number of tokens, at most those of the mark.', '`keep: 4_000`.'],
     [recheck !== undefined && recheck !== 0 && !isBetween(recheck, 0, 1), 'summary_recheck_illegal', '/summary/recheck', 'The share that is checked again is a number from 0 to 1.', '`recheck: 0.05`.'],
+  ]
+}
+
+// biome-ignore format: a table is read by its rows
+function extractRules({ extract, memory }: AgentSpec): Rule[] {
+  if (extract === undefined) return []
+  if (typeof extract !== 'object' || extract === null || (extract.model !== undefined && (!extract.model?.id || typeof extract.model.stream !== 'function')))
+    return [[true, 'extract_illegal', '/extract', 'Extraction takes a model and its cost, or neither.', '`extract: {}`.']]
+  const { costCents } = extract
+  return [
+    [memory === undefined, 'extract_without_memory', '/extract', 'Nothing can be extracted where nothing may be remembered.', '`memory: memory({ … })`.'],
+    [costCents !== undefined && !isBetween(costCents, 0, MOST_CENTS), 'extract_cost_illegal', '/extract/costCents', 'The cost of an extraction is a number of cents, above 0 and at most a billion.', '`costCents: 10`.'],
   ]
 }

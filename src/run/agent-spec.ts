@@ -1,7 +1,9 @@
 import type { ContextSpec } from '../context/limits.ts'
 import type { SummarySpec } from '../context/summary.ts'
 import type { TokenCounter } from '../context/tokens.ts'
+import type { ExtractSpec } from '../memory/extract.ts'
 import type { MemoryKeys } from '../memory/key.ts'
+import type { MediaKind } from '../kernel/media.ts'
 import type { Model } from '../model/port.ts'
 import type { Contract } from '../tool/contract.ts'
 import type { CompiledSchema } from '../tool/schema/schema.ts'
@@ -26,6 +28,8 @@ export interface AgentSpec {
   /** Names of procedures: those that are approved when a run is made are among its rules. See docs/memory.md. */
   readonly procedures?: readonly string[]
   readonly budget: BudgetSpec
+  /** Pictures, documents and sounds that a message may carry and a tool may show: `['image', 'pdf', 'audio']`; default: none. */
+  readonly accepts?: readonly MediaKind[]
   /** What may be remembered of whom it talks to; default: nothing, and nothing is read. */
   readonly memory?: MemoryKeys
   /**
@@ -55,6 +59,8 @@ export interface AgentSpec {
   readonly modelSeconds?: number
   /** How many tokens the parts of a request may take; see docs/agents.md. */
   readonly context?: ContextSpec
+  /** What users say is read for memories in the background, when a run has ended; default: not. See docs/memory.md. */
+  readonly extract?: ExtractSpec
   /** Long conversations are summarised in the background; default: they are cut. See docs/design/context.md. */
   readonly summary?: SummarySpec
   /** Code that looks at a run and may narrow what the model gets; one that fails ends the run (C9). */

@@ -11,6 +11,14 @@ import { INSTRUCTIONS, PROMPT_VERSION, SCHEMA } from '../context/summary-prompt.
 import { tokensOf } from '../context/tokens.ts'
 import type { Model } from '../model/port.ts'
 import { MICROCENTS_PER_CENT, UNKNOWN_PRICE } from '../model/price.ts'
+import {
+  EXTRACT_INSTRUCTIONS,
+  EXTRACT_SCHEMA,
+  EXTRACT_VERSION,
+  extractable,
+  extractPrompt,
+  type ExtractSpec,
+} from '../memory/extract.ts'
 import type { MemoryKeys } from '../memory/key.ts'
 import type { Contract } from '../tool/contract.ts'
 import { type Registry, registry } from '../tool/registry.ts'
@@ -59,6 +67,8 @@ export interface Agent {
   readonly hooks: Hooks | null
   /** Null: nothing is summarised. */
   readonly summary: { readonly limits: SummaryLimits; readonly agent: Agent } | null
+  /** Null: no memories are extracted. `most`: tokens of what one extraction reads. */
+  readonly extract: { readonly most: number; readonly agent: Agent } | null
 }
 
 /** Loads an agent. @throws Fault `invalid_definition` with the code, the cause and the line that mends it. */
@@ -89,6 +99,7 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
   const absence = absenceOf(spec.onDisconnect)
   const onMessage = spec.onMessage ?? 'queue'
   const summary = spec.summary ? summaryOf(own, spec, spec.summary) : null
+  const extract = spec.extract && spec.memory ? extractOf(own, spec, spec.extract, spec.memory) : null
   const { seconds } = spec.budget
   const modelSeconds = spec.modelSeconds ?? MODEL_SECONDS
   const described: Json = {
@@ -109,9 +120,11 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     ...(spec.countTokens && { countsTokens: true }),
     // their versions are the run's: they stand beside the release, in its row
     ...(spec.procedures && { procedures: [...spec.procedures] }),
+    ...(spec.accepts && { accepts: [...spec.accepts].sort() }),
     ...(spec.memory && { memory: spec.memory.hash, onMemoryFailure: spec.onMemoryFailure ?? 'answer' }),
     // what they do is code, and code has no hash here: that there are some is said
     ...(spec.hooks && { hooks: Object.keys(spec.hooks).sort() }),
+    ...(extract && { extract: { most: extract.most, prompt: EXTRACT_VERSION, release: extract.agent.release } }),
     ...(summary && { summary: { ...summary.limits, prompt: PROMPT_VERSION, release: summary.agent.release } }),
   }
   return Object.freeze({
@@ -134,38 +147,65 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     fixedTokens: fixedTokens(spec, tools) + (spec.hooks ? HOOK_TOKENS : 0),
     hooks: spec.hooks ? Object.freeze({ ...spec.hooks }) : null,
     summary,
+    extract,
   })
 }
 
-/** A summary is one answer; a model that thinks for longer than this about it is not the one to ask. */
-const SUMMARY_SECONDS = 120
-const SUMMARY_CENTS = 10
+/** An errand is one answer; a model that thinks for longer than this about it is not the one to ask. */
+const ERRAND_SECONDS = 120
+const ERRAND_CENTS = 10
 const RECHECK = 0.05
 /** The estimate of tokens has a margin of its own; this is for the short names of the messages. */
-const SUMMARY_ROOM = 0.8
+const ERRAND_ROOM = 0.8
 
 function summaryOf(name: string, spec: AgentSpec, summary: SummarySpec): Agent['summary'] {
-  const { model, costCents = SUMMARY_CENTS, recheck = RECHECK } = summary
-  const compiled = compileArguments(SCHEMA, '/summary')
-  if (!compiled.ok) throw definitionFault(`agent "${name}"`, compiled.problems)
-  const budget = { steps: 1, toolCalls: 0, tokens: 2 * model.contextTokens, costCents, seconds: SUMMARY_SECONDS }
-  const final = compiled.compiled
-  const agent = load(name, { model, instructions: INSTRUCTIONS, budget, final, onMessage: 'reject' }, 'summary')
+  const { model, costCents = ERRAND_CENTS, recheck = RECHECK } = summary
+  const agent = doing('summary', name, { model, costCents, instructions: INSTRUCTIONS, schema: SCHEMA })
   const { most } = limitsOf(spec)
   const limits = {
     above: summary.above ?? Math.floor(most / 2),
     keep: Math.min(summary.keep ?? Math.floor(most / 4), summary.above ?? most),
-    most: Math.max(1, Math.floor((agent.context.most - agent.fixedTokens) * SUMMARY_ROOM)),
+    most: roomOf(agent),
     recheck,
   }
   return Object.freeze({ limits: Object.freeze(limits), agent })
 }
 
-const limitsOf = ({ model, context, countTokens }: AgentSpec): ContextLimits =>
+/** What one message of a run holds, in any language; more is read by the next extraction. */
+const MOST_READ = 15_000
+
+function extractOf(name: string, spec: AgentSpec, extract: ExtractSpec, keys: MemoryKeys): Agent['extract'] {
+  const { model = spec.model, costCents = ERRAND_CENTS } = extract
+  const asked = { model, costCents, instructions: EXTRACT_INSTRUCTIONS, schema: EXTRACT_SCHEMA }
+  const agent = doing('extract', name, asked)
+  const told = tokensOf(extractPrompt(extractable(keys, new Set()), []), agent.context.count)
+  return Object.freeze({ most: Math.max(1, Math.min(MOST_READ, roomOf(agent) - told)), agent })
+}
+
+/** Tokens of what it is asked. */
+const roomOf = (agent: Agent): number => Math.max(1, Math.floor((agent.context.most - agent.fixedTokens) * ERRAND_ROOM))
+
+/** The agent that does errands of this kind for the agent of this name: one answer, as JSON. */
+function doing(
+  kind: string,
+  name: string,
+  { model, costCents, instructions, schema }: { model: Model; costCents: number; instructions: string; schema: Json },
+): Agent {
+  const compiled = compileArguments(schema, `/${kind}`)
+  if (!compiled.ok) throw definitionFault(`agent "${name}"`, compiled.problems)
+  const budget = { steps: 1, toolCalls: 0, tokens: 2 * model.contextTokens, costCents, seconds: ERRAND_SECONDS }
+  return load(name, { model, instructions, budget, final: compiled.compiled, onMessage: 'reject' }, kind)
+}
+
+const limitsOf = ({ model, context, countTokens, accepts }: AgentSpec): ContextLimits =>
   contextLimits(
     context,
     { window: model.contextTokens, maxOutput: model.maxOutputTokens, leastOutput: leastOutput(model) },
-    countTokens,
+    {
+      ...(countTokens && { count: countTokens }),
+      ...(accepts && { accepts }),
+      ...(model.countMedia && { countMedia: model.countMedia }),
+    },
   )
 
 /** The same agent with one tool more: what a program adds when it is put together is in the release by its keys already. */
@@ -228,6 +268,7 @@ export const unknownAgent = (name: string): Agent =>
     fixedTokens: 0,
     hooks: null,
     summary: null,
+    extract: null,
   })
 
 function refuseToAnswer(): never {

@@ -6,6 +6,7 @@
  * J3  a call's identity is (run, step, position); the provider's id is a label
  */
 import { estimateTokens, tokensOf } from '../context/tokens.ts'
+import type { ModelAnswer } from '../model/port.ts'
 import { type Spent, settleUsage } from './budget.ts'
 import { pastOf, repeats, storedError } from './breaker.ts'
 import { plus } from './dropped.ts'
@@ -38,7 +39,11 @@ const unremembered = (event: NewEvent): NewEvent =>
 function absorbed(before: Run, report: Answered): Moved {
   const { answer } = report
   const run: Run = report.untrusted
-    ? { ...before, integrity: 'untrusted', watermarkFrom: before.watermarkFrom ?? `${before.step + 1}/hook` }
+    ? {
+        ...before,
+        integrity: 'untrusted',
+        watermarkFrom: before.watermarkFrom ?? `${before.step + 1}/${report.untrusted}`,
+      }
     : before
   const asked = answer.kind === 'calls' ? answer.calls : []
   const said = answer.text + asked.map((c) => c.name + c.arguments).join('')
@@ -61,7 +66,7 @@ function absorbed(before: Run, report: Answered): Moved {
     calls: asked,
     reasoning: answer.reasoning,
     partial: false,
-    tokens,
+    tokens: tokens + reasoningTokens(run, answer),
   })
   const billed = bill(stepped, { kind: 'model', spent, toolCalls: stop ? read : calls.length, released: run.reserved })
   const planned: Run = {
@@ -82,6 +87,16 @@ function absorbed(before: Run, report: Answered): Moved {
   }
   if (stop) return endRun(planned, stop, writes)
   return calls.every((c) => c.status === 'settled') ? finishStep(planned, writes) : { run: planned, writes }
+}
+
+/** What goes back with the calls costs again: as much as the provider says, else as its text would. */
+function reasoningTokens(
+  run: Run,
+  { reasoning, usage }: Pick<ModelAnswer & { kind: 'calls' }, 'reasoning' | 'usage'>,
+): number {
+  if (reasoning === null) return 0
+  const text = (run.context.limits.count ?? estimateTokens)(JSON.stringify(reasoning))
+  return Math.min(usage.reasoning ?? text, run.rules.maxOutputTokens)
 }
 
 /** The attempt failed for good. What was sent is paid for; what was said is kept as partial and never continued (K3). */

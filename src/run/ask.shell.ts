@@ -1,6 +1,7 @@
 /** One model call: context, attempt, judgement of its form. */
-import { assemble, type Context, messagesOf, type Remembered } from '../context/assemble.ts'
-import { halved } from '../context/limits.ts'
+import { assemble, type Assembled, type Context, messagesOf, type Part, type Remembered } from '../context/assemble.ts'
+import { corrected, type Factor, NO_FACTOR } from '../context/correction.ts'
+import { halved, tightened } from '../context/limits.ts'
 import { type Rule, rulesText } from '../memory/procedure.ts'
 import { Fault, type FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
@@ -8,10 +9,11 @@ import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
 import type { ModelAnswer, ModelRequest, OfferedTool } from '../model/port.ts'
 import type { ActParts, Recollection, Work } from './acting.ts'
 import { tenantOf } from './admit.shell.ts'
+import { type Attached, attachedTo } from './attach.shell.ts'
 import type { Agent } from './agent.ts'
 import { linked } from './compensate.shell.ts'
 import { coversAnother, droppedUsage } from './dropped.ts'
-import type { Reservation } from './budget.ts'
+import { leastOutput, type Reservation } from './budget.ts'
 import { type Narrowed, isUntrusted, withAdded } from './hooks.ts'
 import { hookAllows, hooksBefore } from './hooks.shell.ts'
 import { throwIfHandedBack } from './handback.ts'
@@ -36,18 +38,26 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   const context: Context = { ...run.context, rules, memory: memory ?? [], withoutMemory }
   const hooked = hooksBefore(parts, work)
   if (hooked === null) return failedHook(run)
+  const factor = parts.factors?.of(parts.agent.model.id) ?? NO_FACTOR
+  const assembled = fitting(context, factor)
+  const sent = withAdded(assembled.parts, hooked.added)
+  // a smaller request refers to nothing that this one does not
+  const attached = await attachedTo(parts, work, sent)
   parts.asking()
   const deadlineMs = parts.clock.now() + Math.min(work.leftMs, parts.agent.modelMs)
   const sending: Sending = { sent: false, attempts: 0, deadlineMs }
-  let result = await send(parts, work, { context, hooked, reservation, sending })
+  const maxOutputTokens = answerRoom(parts.agent, assembled, { factor, reserved: reservation.maxOutputTokens })
+  const given = { rules, hooked, sending, attached, maxOutputTokens }
+  let result = await send(parts, work, sent, given)
   // the provider counts otherwise than we do: once more with half of it, instead of a conversation that is stuck
   const isTooLong = 'fault' in result && result.fault.code === 'model_context_overflow' && !sending.sent
   if (isTooLong) {
     const limits = halved(context.limits, run.promptTokens)
     const smaller = { ...context, limits }
-    if (!assemble(smaller).overflows) {
+    const again = assemble(smaller)
+    if (!again.overflows) {
       const { dropped } = result
-      result = await send(parts, work, { context: smaller, hooked, reservation, sending })
+      result = await send(parts, work, withAdded(again.parts, hooked.added), given)
       result = { ...result, dropped: [...dropped, ...result.dropped] }
     }
   }
@@ -56,17 +66,44 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   if ('fault' in result) throwIfHandedBack(signal)
   if ('answer' in result && result.answer.kind === 'final' && !hookAllows(parts, run, result.answer.text))
     return failedHook(run, result)
+  if ('answer' in result && !isTooLong && attached.size === 0) learn(parts, sent, context.fixedTokens, result.answer)
   const calls =
     'answer' in result && result.answer.kind === 'calls'
       ? propose(run, withTools(parts.agent, hooked), result.answer.calls)
       : []
   const report = reportOf(parts, work, { result, sent: sending.sent, calls: await linked(parts, run, calls) })
   if (report.kind !== 'model_answered') return report
+  const why = isUntrusted(hooked.added) ? 'hook' : attached.size > 0 ? 'media' : null
   return {
     ...report,
-    ...(isUntrusted(hooked.added) && { untrusted: true }),
+    ...(why && { untrusted: why }),
     ...(context.withoutMemory && { withoutMemory: true }),
   }
+}
+
+/** What is known to be too long for the model is made smaller before it is refused; when that leaves nothing, the model decides. */
+function fitting(context: Context, factor: Factor): Assembled {
+  const assembled = assemble(context)
+  if (factor <= 1 || corrected(assembled.tokens, factor) <= context.limits.hard) return assembled
+  const smaller = assemble({ ...context, limits: tightened(context.limits, factor) })
+  return smaller.overflows ? assembled : smaller
+}
+
+/** Of what was reserved for the answer, as much as the window has room for when the request is as long as the model will count it. */
+function answerRoom(
+  { rules }: Agent,
+  { tokens }: Assembled,
+  { factor, reserved }: { readonly factor: Factor; readonly reserved: number },
+): number {
+  if (factor <= 1) return reserved
+  return Math.max(leastOutput(rules), Math.min(reserved, rules.contextTokens - corrected(tokens, factor)))
+}
+
+/** Media are estimated too coarsely to learn from. What hooks have added is in the rules already. */
+function learn({ factors, agent }: ActParts, sent: readonly Part[], fixedTokens: number, { usage }: ModelAnswer): void {
+  if (usage.input === undefined || usage.suspect) return
+  const estimated = sent.reduce((sum, part) => sum + part.tokens, fixedTokens)
+  factors?.learn(agent.model.id, { estimated, reported: usage.input, isExact: agent.context.count !== undefined })
 }
 
 /** Nothing was asked, so nothing was spent. */
@@ -149,21 +186,22 @@ interface Sending {
 async function send(
   parts: ActParts,
   work: Work,
+  sent: readonly Part[],
   given: {
-    readonly context: Context
+    readonly rules: readonly Rule[]
     readonly hooked: Narrowed
-    readonly reservation: Reservation
     readonly sending: Sending
+    readonly attached: Attached
+    readonly maxOutputTokens: number
   },
 ): Promise<AttemptResult> {
   const { agent } = parts
   const { run, signal } = work
-  const { context, hooked, reservation, sending } = given
-  const assembled = withAdded(assemble(context).parts, hooked.added)
+  const { rules, hooked, sending, attached, maxOutputTokens } = given
   const request: ModelRequest = {
-    messages: messagesOf(rulesText(agent.instructions, context.rules ?? []), { parts: assembled }),
+    messages: messagesOf(rulesText(agent.instructions, rules), { parts: sent }, attached),
     tools: offered(agent, work, hooked),
-    maxOutputTokens: reservation.maxOutputTokens,
+    maxOutputTokens,
   }
   const before = sending.attempts
   const result = await attempt({

@@ -17,7 +17,8 @@ import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { isErrandAgent } from './errand.ts'
 import { type Errands, forgetErrands, startErrands } from './errand.shell.ts'
-import type { Walls } from './errand.store.ts'
+import type { ErrandCount, Walls } from './errand.store.ts'
+import { considerExtraction, EXTRACT, type Extracting, extractKind } from './extract.shell.ts'
 import { isFinal, type Run } from './state.ts'
 
 export interface Background {
@@ -29,10 +30,13 @@ export interface Background {
   forget(scope: Walls, forgotten: Forgotten | null): Promise<number>
   /** What became of summaries, by model and prompt. @throws Fault `permission_denied` for all but operators */
   report(actor: Actor): Promise<readonly SummaryCount[]>
+  /** What became of errands, by agent, kind and outcome. @throws Fault `permission_denied` for all but operators */
+  errands(actor: Actor): Promise<readonly ErrandCount[]>
 }
 
 interface Parts extends Omit<Errands, 'kinds'> {
   readonly summaries: SummaryStore
+  readonly extracting: Pick<Extracting, 'store' | 'remembering' | 'candidates' | 'zoneOf'>
   /** Of the product. */
   readonly served: ReadonlyMap<string, Agent>
   readonly random: Random
@@ -41,7 +45,7 @@ interface Parts extends Omit<Errands, 'kinds'> {
 
 /** The agents that do errands for these, by name. */
 export const errandAgentsOf = (agents: readonly Agent[]): ReadonlyMap<string, Agent> =>
-  new Map(agents.flatMap((a) => (a.summary ? [[a.summary.agent.name, a.summary.agent]] : [])))
+  new Map(agents.flatMap((a) => [a.summary, a.extract].flatMap((one) => (one ? [[one.agent.name, one.agent]] : []))))
 
 /** Ends that were not seen to yet, in a process whose database is away: the next end of a conversation counts as well. */
 const MOST_NOTED = 10_000
@@ -62,21 +66,38 @@ export function backgroundOf(parts: Parts): Background {
       return { limits: agent.summary.limits, model: agent.summary.agent.model.id, ...(count && { count }) }
     },
   }
+  const extracting: Extracting = {
+    ...parts.extracting,
+    ids,
+    open: summarising.open,
+    of(name) {
+      const agent = served.get(name)
+      return agent?.extract && agent.memory ? { keys: agent.memory.keys, most: agent.extract.most } : null
+    },
+  }
   const errands: Errands = {
     ...parts,
-    kinds: { [SUMMARY]: summaryKind(summarising), [RECHECK]: recheckKind(summarising) },
+    kinds: {
+      [SUMMARY]: summaryKind(summarising),
+      [RECHECK]: recheckKind(summarising),
+      [EXTRACT]: extractKind(extracting),
+    },
   }
   const noted: Run[] = []
   return {
     moved(run) {
-      const minds = isErrandAgent(run.agent) || served.get(run.agent)?.summary
+      const agent = served.get(run.agent)
+      const minds = isErrandAgent(run.agent) || agent?.summary || agent?.extract
       if (minds && isFinal(run.status) && noted.length < MOST_NOTED) noted.push(run)
     },
     start: (everyMs) =>
       startErrands(errands, everyMs, async () => {
         for (let run = noted[0]; run; run = noted[0]) {
           if (isErrandAgent(run.agent)) await store.wake(run.key, run.key.run)
-          else await considerSummary(summarising, run.key, run.session)
+          else {
+            await considerSummary(summarising, run.key, run.session)
+            await considerExtraction(extracting, run.key, run.session)
+          }
           noted.shift()
         }
       }),
@@ -92,6 +113,10 @@ export function backgroundOf(parts: Parts): Background {
     async report(actor) {
       if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
       return summaries.report(scopeOf(actor))
+    },
+    async errands(actor) {
+      if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
+      return store.report(scopeOf(actor))
     },
   }
 }

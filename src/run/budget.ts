@@ -6,6 +6,7 @@
  *
  * Cost is in micro-cents, an integer: 1 cent = 1 000 000. A price of one cent per million tokens is one micro-cent per token.
  */
+import { partTokens } from '../context/media.ts'
 import type { Usage } from '../model/port.ts'
 import { costMicrocents } from '../model/price.ts'
 import { settle } from '../model/usage.ts'
@@ -88,7 +89,13 @@ export interface Spent {
 /** What a model call did cost: what was reported and can be believed, else what was reserved. `received` is our own count of the answer. */
 export function settleUsage(run: Run, usage: Usage, received?: number): Spent {
   const output = Math.max(0, run.reserved.tokens - run.promptTokens)
-  const settled = settle(usage, { input: run.promptTokens, output, ...(received === undefined ? {} : { received }) })
+  const words = Math.max(0, run.promptTokens - partTokens(run.context.transcript))
+  const settled = settle(usage, {
+    input: run.promptTokens,
+    words,
+    output,
+    ...(received === undefined ? {} : { received }),
+  })
   return {
     inputTokens: settled.input,
     outputTokens: settled.output,

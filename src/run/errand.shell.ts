@@ -7,7 +7,15 @@ import type { Actor } from '../kernel/scope.ts'
 import { actorFrom, scopeOf } from '../request/actor.ts'
 import type { SessionStore } from '../session/session.store.ts'
 import type { Agent } from './agent.ts'
-import { delayMs, errandAgent, type ErrandFinal, type ErrandKind, MOST_ATTEMPTS } from './errand.ts'
+import {
+  delayMs,
+  errandAgent,
+  type ErrandFinal,
+  type ErrandKind,
+  type ErrandSource,
+  MOST_ATTEMPTS,
+  MOST_TRIES,
+} from './errand.ts'
 import type { Errand, ErrandStore, Walls } from './errand.store.ts'
 import type { RunStore } from './run.store.ts'
 import { isFinal, type Status } from './state.ts'
@@ -36,6 +44,7 @@ const HOLD_MS = 30_000
 /** When the run works in another process: nobody waits for an errand. */
 const REST_MS = 2_000
 const BATCH = 20
+const MOST_LOOKS = 10
 /** More than the two messages that the session of an attempt has. */
 const MOST_MESSAGES = 10
 
@@ -46,37 +55,43 @@ export async function doErrands(parts: Errands, signal: AbortSignal): Promise<nu
     if (signal.aborted) break
     const next = { workSession: parts.ids.next('ses'), run: parts.ids.next('run'), holdMs: HOLD_MS }
     const errand = await parts.store.take(scope, id, next)
-    if (errand) await goOn(parts, scope, errand).catch((error: unknown) => destroyed(parts, scope, errand, error))
+    if (errand) await goOn(parts, scope, errand).catch((error: unknown) => stopped(parts, scope, errand, error))
   }
   return due.length
 }
 
-/** A tenant whose keys are gone has nothing to do any more, and must not hold up the others. */
-async function destroyed(parts: Errands, scope: Walls, { id, run }: Errand, error: unknown): Promise<void> {
-  if (!Fault.is(error) || error.code !== 'content_destroyed') return parts.onError(error)
+/**
+ * What was thrown is told by its code alone: it comes from where content is read. A tenant whose keys are gone has nothing to
+ * do any more, and must not hold up the others.
+ */
+async function stopped(parts: Errands, scope: Walls, { id, run }: Errand, error: unknown): Promise<void> {
+  if (!Fault.is(error) || error.code !== 'content_destroyed')
+    return parts.onError(new Fault(Fault.is(error) ? error.code : 'internal', `The errand ${id} has stopped.`))
   await parts.store.end(scope, { id, run, outcome: 'content_destroyed' })
   await parts.store.close(scope, id, 0)
 }
 
 async function goOn(parts: Errands, scope: Walls, errand: Errand): Promise<void> {
   if (errand.state === 'clearing') return clear(parts, scope, errand)
+  const kind = parts.kinds[errand.kind]
+  // of a release that knows more than this one, or of an agent that is no more: another process may come for it
+  if (!kind?.knows(errand.agent))
+    return errand.tries > MOST_TRIES ? endWith(parts, scope, errand, 'unknown_agent') : undefined
+  // who threw, or died, at the same place so often does so again
+  if (errand.tries > MOST_TRIES) return endWith(parts, scope, errand, 'failed')
   const seen = await parts.store.run(scope, errand.run)
-  if (seen === null) return begin(parts, scope, errand)
-  if (!isFinal(seen.status as Status)) return parts.store.rest(scope, errand.id, REST_MS)
+  if (seen === null) return begin(parts, scope, kind, errand)
+  if (!isFinal(seen.status as Status)) return void (await parts.store.rest(scope, errand, REST_MS))
   const final = seen.end === 'completed' ? await answerOf(parts, scope, errand) : { end: seen.end ?? 'protocol_error' }
-  await conclude(parts, scope, errand, final)
+  await conclude(parts, scope, kind, { errand, final })
 }
 
-async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void> {
-  const kind = parts.kinds[errand.kind]
-  // an errand of a release that knew more than this one, or of an agent that is no more
-  if (!kind) return endWith(parts, scope, errand, 'unknown_kind')
+async function begin(parts: Errands, scope: Walls, kind: ErrandKind<Walls>, errand: Errand): Promise<void> {
   const asked = await kind.request(scope, errand)
   if ('outcome' in asked) return endWith(parts, scope, errand, asked.outcome)
   const name = errandAgent(errand.agent, errand.kind)
-  if (!parts.agents.has(name)) return endWith(parts, scope, errand, 'unknown_agent')
   const { workSession: session, run } = errand
-  const actor = actorOf(scope, errand)
+  const actor = actorOfErrand(scope, errand)
   await parts.runs.openSession(scopeOf(actor), session, name)
   const before = await parts.runs.before(scopeOf(actor), session)
   // who died after this has submitted it under the same names, and it is found by them
@@ -87,27 +102,46 @@ async function begin(parts: Errands, scope: Walls, errand: Errand): Promise<void
       text: asked.text,
       chosenRun: run,
     })
+  // left meanwhile, and cleared before anything was there: nobody else would come for this
+  if (!(await parts.store.rest(scope, errand, REST_MS))) return takeBack(parts, scope, session, run)
   parts.submitted()
-  await parts.store.rest(scope, errand.id, REST_MS)
+}
+
+/** What is asked already ends first, as far as the time of a few looks goes. */
+async function takeBack(parts: Errands, scope: Walls, session: SessionId, run: RunId): Promise<void> {
+  for (let looks = MOST_LOOKS; ; looks--) {
+    try {
+      return void (await emptied(parts, scope, session, run))
+    } catch (error) {
+      if (looks === 0 || !Fault.is(error) || error.code !== 'conflict') throw error
+    }
+    await parts.clock.sleep(REST_MS)
+  }
 }
 
 /** Who it is done for, without any of their rights. */
-const actorOf = ({ tenant, environment }: Walls, { user, subject }: Errand): Actor =>
-  actorFrom({ kind: 'service', tenant, environment, user, subject, permissions: [] })
+export const actorOfErrand = (
+  { tenant, environment }: Walls,
+  { user, subject }: Pick<ErrandSource, 'user' | 'subject'>,
+): Actor => actorFrom({ kind: 'service', tenant, environment, user, subject, permissions: [] })
 
 /** The final answer of the attempt. */
 async function answerOf(parts: Errands, scope: Walls, errand: Errand): Promise<ErrandFinal> {
   const page = { generation: 0, seq: 0, limit: MOST_MESSAGES }
-  const said = await parts.sessions.messages(scopeOf(actorOf(scope, errand)), errand.workSession, page)
+  const said = await parts.sessions.messages(scopeOf(actorOfErrand(scope, errand)), errand.workSession, page)
   const answer = said.findLast((m) => m.role === 'assistant' && m.run === errand.run && !m.partial)
   return answer ? { text: answer.text } : { end: 'empty_final' }
 }
 
-async function conclude(parts: Errands, scope: Walls, errand: Errand, final: ErrandFinal): Promise<void> {
+async function conclude(
+  parts: Errands,
+  scope: Walls,
+  kind: ErrandKind<Walls>,
+  { errand, final }: { readonly errand: Errand; readonly final: ErrandFinal },
+): Promise<void> {
   if ('end' in final && errand.attempts < MOST_ATTEMPTS) return endWith(parts, scope, errand, null)
   await parts.fault('errand.answered')
-  const kind = parts.kinds[errand.kind]
-  await endWith(parts, scope, errand, kind ? await kind.handle(scope, errand, final) : 'unknown_kind')
+  await endWith(parts, scope, errand, await kind.handle(scope, errand, final))
 }
 
 async function endWith(parts: Errands, scope: Walls, errand: Errand, outcome: string | null): Promise<void> {
@@ -122,6 +156,7 @@ async function clear(parts: Errands, scope: Walls, errand: Errand): Promise<void
     : { active: 0 }
   // left while it worked: it ends first, and is looked at again when the hold is over
   if (active > 0) return parts.cancel(scope, errand.run)
+  if (errand.workSession) await parts.store.drop(scope, errand.workSession)
   await parts.store.close(scope, errand.id, errand.outcome === null ? delayMs(errand.attempts) : 0)
 }
 
@@ -143,13 +178,22 @@ export async function forgetErrands(
   return removed
 }
 
+function unlessEnded(error: unknown): void {
+  if (!Fault.is(error) || error.code !== 'refused_transition') throw error
+}
+
 async function emptied(parts: Errands, scope: Walls, session: SessionId, run: RunId): Promise<number> {
   const first = await parts.store.clear(scope, session, parts.blank)
-  if (first.active === 0) return first.removed
-  await parts.cancel(scope, run)
-  const again = await parts.store.clear(scope, session, parts.blank)
-  if (again.active > 0) throw new Fault('conflict', 'A run of an errand has not ended yet.')
-  return first.removed + again.removed
+  let { removed } = first
+  if (first.active > 0) {
+    // one that has ended meanwhile is no longer active
+    await parts.cancel(scope, run).catch(unlessEnded)
+    const again = await parts.store.clear(scope, session, parts.blank)
+    if (again.active > 0) throw new Fault('conflict', 'A run of an errand has not ended yet.')
+    removed += again.removed
+  }
+  await parts.store.drop(scope, session)
+  return removed
 }
 
 /** Looks until it is stopped. `noted`: what the process itself has just seen, done before each look. */

@@ -16,28 +16,30 @@ where e.tenant_id = :tenant::text and e.session_id = :session::text and e.kind =
 select tenant as "tenant!", environment as "environment!", id as "id!" from plimsoll.errand_due(:limit::int);
 
 -- name: takeErrand
--- Whoever takes it has it for a while. One that is due gets the names of its next attempt before anything is done, so that the
+-- Whoever takes it has it for a while, for longer each time that nothing came of it. One that is due gets the names of its next attempt before anything is done, so that the
 -- attempt is found again whoever dies.
-update plimsoll.errand e set due_at = now() + :holdMs::int8 * interval '1 millisecond',
-  attempts = e.attempts + (e.state = 'due')::int,
+update plimsoll.errand e set due_at = now() + :holdMs::int8 * (2 ^ least(e.tries, 6)) * interval '1 millisecond',
+  tries = e.tries + 1, attempts = e.attempts + (e.state = 'due')::int,
   work_session = case e.state when 'due' then :workSession::text else e.work_session end,
   run_id = case e.state when 'due' then :run::text else e.run_id end,
   state = case e.state when 'due' then 'running' else e.state end
 where e.tenant_id = :tenant::text and e.environment = :environment::text and e.id = :id::text and e.done_at is null and e.due_at <= now()
 returning e.id, e.kind, e.agent, e.session_id as "session", e.user_id as "user", e.subject_id as "subject",
   e.from_generation as "from", e.to_generation as "to", e.upto, e.state, e.work_session as "workSession", e.run_id as "run",
-  e.outcome, e.attempts;
+  e.outcome, e.attempts, e.tries;
 
 -- name: wakeErrand
 update plimsoll.errand e set due_at = now() where e.tenant_id = :tenant::text and e.run_id = :run::text and e.done_at is null;
 
 -- name: restErrand
-update plimsoll.errand e set due_at = now() + :ms::int8 * interval '1 millisecond'
-where e.tenant_id = :tenant::text and e.id = :id::text and e.done_at is null and e.state = 'running';
+-- nothing when it is somebody else's by now, or was left
+update plimsoll.errand e set due_at = now() + :ms::int8 * interval '1 millisecond', tries = 0
+where e.tenant_id = :tenant::text and e.id = :id::text and e.done_at is null and e.state = 'running' and e.run_id = :run::text
+returning e.id;
 
 -- name: endAttempt
 -- `outcome?` null: there will be another attempt
-update plimsoll.errand e set state = 'clearing', outcome = :outcome?::text
+update plimsoll.errand e set state = 'clearing', outcome = :outcome?::text, tries = 0
 where e.tenant_id = :tenant::text and e.id = :id::text and e.state = 'running' and e.run_id = :run::text;
 
 -- name: leaveErrands
@@ -57,13 +59,23 @@ where e.tenant_id = :tenant::text and e.environment = :environment::text and e.d
 -- name: clearErrand
 select removed as "removed!", active as "active!" from plimsoll.forget_session(:tenant::text, :environment::text, :session::text, :blank::bytea, :blankPlan::bytea);
 
+-- name: dropWorkSession
+-- when nothing is left in it: the runs of an attempt stay, they say what it cost
+select plimsoll.drop_session(:tenant::text, :environment::text, :session::text) as "n!";
+
 -- name: closeErrand
 -- done, or due again when its attempt had no outcome
 update plimsoll.errand e set done_at = case when e.outcome is not null then now() end,
   due_at = now() + :delayMs::int8 * interval '1 millisecond',
-  state = case when e.outcome is null then 'due' else 'done' end
+  state = case when e.outcome is null then 'due' else 'done' end, tries = 0
 where e.tenant_id = :tenant::text and e.id = :id::text and e.state = 'clearing'
 returning e.state;
 
 -- name: errandRun
 select r.status, r.end_reason as "end" from plimsoll.run r where r.tenant_id = :tenant::text and r.id = :run::text;
+
+-- name: errandReport
+-- what came of errands: no content
+select e.agent, e.kind, e.outcome as "outcome!", count(*)::int8 as "errands!", sum(e.attempts)::int8 as "attempts!" from plimsoll.errand e
+where e.tenant_id = :tenant::text and e.environment = :environment::text and e.done_at is not null and e.outcome is not null
+group by e.agent, e.kind, e.outcome order by e.agent, e.kind, e.outcome;

@@ -87,22 +87,23 @@ export interface TakeErrandRow {
   readonly run: string | null
   readonly outcome: string | null
   readonly attempts: number
+  readonly tries: number
 }
 /**
- * Whoever takes it has it for a while. One that is due gets the names of its next attempt before anything is done, so that the
+ * Whoever takes it has it for a while, for longer each time that nothing came of it. One that is due gets the names of its next attempt before anything is done, so that the
  * attempt is found again whoever dies.
  */
 export const takeErrand: Statement<TakeErrandParams, TakeErrandRow> = {
-  name: 'errand_takeErrand_84c22610',
-  text: `update plimsoll.errand e set due_at = now() + $1::int8 * interval '1 millisecond',
-  attempts = e.attempts + (e.state = 'due')::int,
+  name: 'errand_takeErrand_c751be6c',
+  text: `update plimsoll.errand e set due_at = now() + $1::int8 * (2 ^ least(e.tries, 6)) * interval '1 millisecond',
+  tries = e.tries + 1, attempts = e.attempts + (e.state = 'due')::int,
   work_session = case e.state when 'due' then $2::text else e.work_session end,
   run_id = case e.state when 'due' then $3::text else e.run_id end,
   state = case e.state when 'due' then 'running' else e.state end
 where e.tenant_id = $4::text and e.environment = $5::text and e.id = $6::text and e.done_at is null and e.due_at <= now()
 returning e.id, e.kind, e.agent, e.session_id as "session", e.user_id as "user", e.subject_id as "subject",
   e.from_generation as "from", e.to_generation as "to", e.upto, e.state, e.work_session as "workSession", e.run_id as "run",
-  e.outcome, e.attempts`,
+  e.outcome, e.attempts, e.tries`,
   params: ['holdMs', 'workSession', 'run', 'tenant', 'environment', 'id'],
 }
 
@@ -120,12 +121,20 @@ export interface RestErrandParams {
   readonly ms: number
   readonly tenant: string
   readonly id: string
+  readonly run: string
 }
-export const restErrand: Statement<RestErrandParams, never> = {
-  name: 'errand_restErrand_9c881ad9',
-  text: `update plimsoll.errand e set due_at = now() + $1::int8 * interval '1 millisecond'
-where e.tenant_id = $2::text and e.id = $3::text and e.done_at is null and e.state = 'running'`,
-  params: ['ms', 'tenant', 'id'],
+export interface RestErrandRow {
+  readonly id: string
+}
+/**
+ * nothing when it is somebody else's by now, or was left
+ */
+export const restErrand: Statement<RestErrandParams, RestErrandRow> = {
+  name: 'errand_restErrand_475772d9',
+  text: `update plimsoll.errand e set due_at = now() + $1::int8 * interval '1 millisecond', tries = 0
+where e.tenant_id = $2::text and e.id = $3::text and e.done_at is null and e.state = 'running' and e.run_id = $4::text
+returning e.id`,
+  params: ['ms', 'tenant', 'id', 'run'],
 }
 
 export interface EndAttemptParams {
@@ -138,8 +147,8 @@ export interface EndAttemptParams {
  * `outcome?` null: there will be another attempt
  */
 export const endAttempt: Statement<EndAttemptParams, never> = {
-  name: 'errand_endAttempt_22c64dd9',
-  text: `update plimsoll.errand e set state = 'clearing', outcome = $1::text
+  name: 'errand_endAttempt_df6a36b8',
+  text: `update plimsoll.errand e set state = 'clearing', outcome = $1::text, tries = 0
 where e.tenant_id = $2::text and e.id = $3::text and e.state = 'running' and e.run_id = $4::text`,
   params: ['outcome', 'tenant', 'id', 'run'],
 }
@@ -203,6 +212,23 @@ export const clearErrand: Statement<ClearErrandParams, ClearErrandRow> = {
   params: ['tenant', 'environment', 'session', 'blank', 'blankPlan'],
 }
 
+export interface DropWorkSessionParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly session: string
+}
+export interface DropWorkSessionRow {
+  readonly n: number
+}
+/**
+ * when nothing is left in it: the runs of an attempt stay, they say what it cost
+ */
+export const dropWorkSession: Statement<DropWorkSessionParams, DropWorkSessionRow> = {
+  name: 'errand_dropWorkSession_000d5422',
+  text: `select plimsoll.drop_session($1::text, $2::text, $3::text) as "n"`,
+  params: ['tenant', 'environment', 'session'],
+}
+
 export interface CloseErrandParams {
   readonly delayMs: number
   readonly tenant: string
@@ -215,10 +241,10 @@ export interface CloseErrandRow {
  * done, or due again when its attempt had no outcome
  */
 export const closeErrand: Statement<CloseErrandParams, CloseErrandRow> = {
-  name: 'errand_closeErrand_551d5fdb',
+  name: 'errand_closeErrand_7b084dd0',
   text: `update plimsoll.errand e set done_at = case when e.outcome is not null then now() end,
   due_at = now() + $1::int8 * interval '1 millisecond',
-  state = case when e.outcome is null then 'due' else 'done' end
+  state = case when e.outcome is null then 'due' else 'done' end, tries = 0
 where e.tenant_id = $2::text and e.id = $3::text and e.state = 'clearing'
 returning e.state`,
   params: ['delayMs', 'tenant', 'id'],
@@ -236,4 +262,26 @@ export const errandRun: Statement<ErrandRunParams, ErrandRunRow> = {
   name: 'errand_errandRun_e7b5a27b',
   text: `select r.status, r.end_reason as "end" from plimsoll.run r where r.tenant_id = $1::text and r.id = $2::text`,
   params: ['tenant', 'run'],
+}
+
+export interface ErrandReportParams {
+  readonly tenant: string
+  readonly environment: string
+}
+export interface ErrandReportRow {
+  readonly agent: string
+  readonly kind: string
+  readonly outcome: string
+  readonly errands: number
+  readonly attempts: number
+}
+/**
+ * what came of errands: no content
+ */
+export const errandReport: Statement<ErrandReportParams, ErrandReportRow> = {
+  name: 'errand_errandReport_8301e2ef',
+  text: `select e.agent, e.kind, e.outcome as "outcome", count(*)::int8 as "errands", sum(e.attempts)::int8 as "attempts" from plimsoll.errand e
+where e.tenant_id = $1::text and e.environment = $2::text and e.done_at is not null and e.outcome is not null
+group by e.agent, e.kind, e.outcome order by e.agent, e.kind, e.outcome`,
+  params: ['tenant', 'environment'],
 }

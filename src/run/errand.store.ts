@@ -7,8 +7,10 @@ import type { Attempt, ErrandId, ErrandSource } from './errand.ts'
 import {
   clearErrand,
   closeErrand,
+  dropWorkSession,
   dueErrands,
   endAttempt,
+  errandReport,
   errandRun,
   errandsToClear,
   errandsUnderWay,
@@ -23,6 +25,17 @@ import type { EndReason } from './reasons.ts'
 export type Walls = Pick<Scope, 'tenant' | 'environment'>
 export type Errand = ErrandSource & Attempt
 
+/** What became of errands of one kind, of conversations with one agent. */
+export interface ErrandCount {
+  readonly agent: string
+  readonly kind: string
+  /** A word of the closed list of its kind. */
+  readonly outcome: string
+  readonly errands: number
+  /** Runs that it took. */
+  readonly attempts: number
+}
+
 export interface ErrandStore {
   /** False when the same is under way. */
   open(scope: Walls, source: ErrandSource, delayMs: number): Promise<boolean>
@@ -36,7 +49,8 @@ export interface ErrandStore {
   ): Promise<Errand | null>
   /** The run of an errand has moved: look now. */
   wake(scope: Walls, run: RunId): Promise<void>
-  rest(scope: Walls, id: ErrandId, ms: number): Promise<void>
+  /** False when this attempt is under way no more. */
+  rest(scope: Walls, of: { readonly id: ErrandId; readonly run: RunId }, ms: number): Promise<boolean>
   /** `outcome` null: there will be another attempt. */
   end(scope: Walls, of: { readonly id: ErrandId; readonly run: RunId; readonly outcome: string | null }): Promise<void>
   /** Takes away what the attempt was told; `active` is above 0 while its run has not ended. */
@@ -45,11 +59,14 @@ export interface ErrandStore {
     workSession: SessionId,
     blank: { readonly arguments: string; readonly plan: string },
   ): Promise<{ readonly removed: number; readonly active: number }>
+  /** Takes away the conversation of an attempt. */
+  drop(scope: Walls, workSession: SessionId): Promise<void>
   close(scope: Walls, id: ErrandId, delayMs: number): Promise<void>
   /** Null when there is no such run yet. */
   run(scope: Walls, run: RunId): Promise<{ readonly status: string; readonly end: EndReason | null } | null>
   /** Ends the errands about these runs and conversations. */
   leave(scope: Walls, of: { readonly runs: readonly string[]; readonly sessions: readonly string[] }): Promise<number>
+  report(scope: Walls): Promise<readonly ErrandCount[]>
   toClear(
     scope: Walls,
   ): Promise<readonly { readonly id: ErrandId; readonly workSession: SessionId | null; readonly run: RunId | null }[]>
@@ -72,7 +89,8 @@ export function errandStore(db: Db, keys: ContentKeys): ErrandStore {
       return row ? (row as Errand) : null
     },
     wake: async (scope, run) => void (await db.write(scope, wakeErrand, { tenant: scope.tenant, run })),
-    rest: async (scope, id, ms) => void (await db.write(scope, restErrand, { tenant: scope.tenant, id, ms })),
+    rest: async (scope, { id, run }, ms) =>
+      (await db.write(scope, restErrand, { tenant: scope.tenant, id, run, ms })).length > 0,
     end: async (scope, { id, run, outcome }) =>
       void (await db.write(scope, endAttempt, { tenant: scope.tenant, id, run, outcome })),
     async clear(scope, session, blank) {
@@ -80,6 +98,8 @@ export function errandStore(db: Db, keys: ContentKeys): ErrandStore {
       const [done] = await db.call(clearErrand, { ...walls(scope), session, ...blanks })
       return done ?? { removed: 0, active: 0 }
     },
+    drop: async (scope, session) => void (await db.call(dropWorkSession, { ...walls(scope), session })),
+    report: (scope) => db.read(scope, errandReport, walls(scope)),
     close: async (scope, id, delay) =>
       void (await db.write(scope, closeErrand, { tenant: scope.tenant, id, delayMs: delay })),
     async run(scope, run) {

@@ -2,7 +2,7 @@
  * Errands: work that a conversation leaves behind for a model. Each attempt is an ordinary run of an internal agent, so that
  * money, leases, recovery and failures are those of every run; nothing of it is seen or felt in the conversation.
  *
- * D4  an errand that fails leaves everything as it was
+ * D4  an errand that fails leaves everything as it was   B7  each of its loops has an end
  */
 import type { Id, RunId, SessionId } from '../kernel/ids.ts'
 import type { EndReason } from './reasons.ts'
@@ -31,6 +31,8 @@ export type ErrandFinal = { readonly text: string } | { readonly end: EndReason 
  * a word of a closed list, kept in the row; content never is.
  */
 export interface ErrandKind<Walls> {
+  /** Whether this program does such errands for conversations with the agent. */
+  knows(agent: string): boolean
   /** What the internal agent is asked, or the outcome when nobody has to be asked. */
   request(scope: Walls, source: ErrandSource): Promise<{ readonly text: string } | { readonly outcome: string }>
   /** Judges the answer and keeps what is worth it. With an `end`: every attempt has failed. */
@@ -43,10 +45,14 @@ export interface Attempt {
   readonly run: RunId
   readonly outcome: string | null
   readonly attempts: number
+  /** How often it was taken since its last step came to an end. */
+  readonly tries: number
 }
 
 /** A provider that is away comes back within minutes; what fails three times fails for a reason. */
 export const MOST_ATTEMPTS = 3
+/** Times that one step may throw, each after twice the time: a service of keys that is away for an hour is waited for. */
+export const MOST_TRIES = 8
 const FIRST_DELAY_MS = 5_000
 
 /** How long after a failed attempt the next one begins: 5 s, 30 s. */

@@ -33,8 +33,8 @@ export type Report =
       readonly finalValid: boolean
       /** Memory could not be read, and the agent answers without it (F7). */
       readonly withoutMemory?: true
-      /** A hook has added words of nobody we trust to the request. */
-      readonly untrusted?: true
+      /** What was in the request that nobody we trust has written: words of a hook, or a picture, document or sound (I9). */
+      readonly untrusted?: 'hook' | 'media'
       /** What failed attempts before this answer cost. */
       readonly dropped?: Spent
     }

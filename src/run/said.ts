@@ -5,6 +5,7 @@ import { envelope, messageText } from '../tool/outcome.ts'
 import type { FaultCode } from '../kernel/fault.ts'
 import type { ModelCall } from '../model/port.ts'
 import type { Json, ToolOutcome } from '../tool/contract.ts'
+import { shownParts } from './shown.ts'
 import type { Call, Run } from './state.ts'
 import type { NewMessage, Writes } from './writes.ts'
 
@@ -23,18 +24,20 @@ export const closing = (calls: readonly Call[], as: 'expired' | 'superseded'): W
 /** The tool messages of a step, in call order, whatever order the calls ended in (I7). Open calls are answered as not started. */
 function toolMessages(run: Run, calls: readonly Call[], firstSeq: number): NewMessage[] {
   return calls.map((call, i) => {
+    const { limits } = run.context
     const text = messageText(call.outcome ?? refused(call.status === 'intended' ? 'not_started' : 'unknown_outcome'))
+    const parts = shownParts(call.outcome, limits)
     return {
       seq: firstSeq + i,
       step: run.step,
       position: call.position,
-      body: { role: 'tool', callId: call.callId, name: call.exposedName, text },
+      body: { role: 'tool', callId: call.callId, name: call.exposedName, text, ...(parts.length > 0 && { parts }) },
       visibility: 'model',
       integrity: 'untrusted',
       confidentiality: 'subject',
       origin: { kind: 'tool', tool: call.tool, step: run.step, position: call.position },
       partial: false,
-      tokens: tokensOf(text, run.context.limits.count),
+      tokens: parts.reduce((sum, part) => sum + part.tokens, tokensOf(text, limits.count)),
     }
   })
 }

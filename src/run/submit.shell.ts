@@ -3,6 +3,7 @@
  *
  * A3  the conversation's version decides between two tabs   A4  what a newer message does to an active run is the agent's policy
  * A13 the answer to the caller's key is stored with the run, or neither is   Q1  the first model call is paid for here
+ * T2  what comes with a message is kept before it, and counts only with it
  */
 import type { MessageBody } from '../context/message.ts'
 import { tokensOf } from '../context/tokens.ts'
@@ -13,13 +14,18 @@ import type { Actor, Scope } from '../kernel/scope.ts'
 import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { reserve } from './budget.ts'
+import { hashBody } from './encode.ts'
 import { tokensOfRules } from './snapshot.ts'
 import type { RunStore, SessionBefore, Submission, Submitted } from './run.store.ts'
+import type { ToolServices } from './services.shell.ts'
+import { dropUploads, type GivenPart, keepUploads } from './uploads.shell.ts'
 
 export interface SubmitRequest {
   /** Not needed in a conversation, which belongs to one agent. */
   readonly agent?: string
   readonly text: string
+  /** Pictures, documents and sounds beside the text; the agent must accept their kinds. */
+  readonly parts?: readonly GivenPart[]
   /** Absent: a new conversation. */
   readonly session?: SessionId
   /** What the caller has seen of the conversation: its version, or the id of its last message. One of them decides. */
@@ -45,6 +51,8 @@ export interface Submitting {
   readonly ids: Ids
   readonly agents: ReadonlyMap<string, Agent>
   readonly fault: FaultHook
+  /** Where what comes with a message is kept. */
+  readonly services?: ToolServices
 }
 
 /** A message longer than this is a document, and belongs into an artifact. */
@@ -62,10 +70,13 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
 
   const run = request.claimed?.run ?? request.chosenRun ?? parts.ids.next('run')
   const session = request.session ?? parts.ids.next('ses')
-  const body: MessageBody = { role: 'user', text: request.text }
-  const tokens = tokensOf(request.text, agent.context.count)
   const rules = agent.procedures.length > 0 ? await parts.runs.rulesNow(scope, agent.procedures) : []
   const fixedTokens = agent.fixedTokens + tokensOfRules(rules, agent)
+  const keeping = parts.services?.keeping ?? null
+  const uploads = await keepUploads(keeping, actor, agent, { run, parts: request.parts ?? [] })
+  const media = uploads.parts
+  const body: MessageBody = { role: 'user', text: request.text, ...(media.length > 0 && { parts: media }) }
+  const tokens = media.reduce((sum, part) => sum + part.tokens, tokensOf(request.text, agent.context.count))
   const paid = reserve(
     { limits: agent.limits, rules: agent.rules },
     { tokens: 0, cost: 0 },
@@ -86,6 +97,8 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
     sessionVersion: (before?.version ?? 1) + 1,
     generation: (before?.generation ?? 0) + 1,
   }
+  if (keeping && uploads.kept.length > 0)
+    await keeping.artifacts.recordUploads(scope, { run, session }, uploads.kept, hashBody(body))
   await parts.fault('submit.before')
   const done = await submitOnce(parts, scope, {
     key: { tenant: scope.tenant, environment: scope.environment, run },
@@ -116,6 +129,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
   })
   await parts.fault('submit.after')
   if (done.outcome === 'created') return result
+  await dropUploads(keeping, scope, uploads)
   if (done.outcome === 'not_found') throw new Fault('not_found')
   throw done.outcome === 'closed' ? new Fault('refused_transition') : movedOn(done.sessionVersion)
 }

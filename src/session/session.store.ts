@@ -5,7 +5,7 @@ import type { ContentKeys } from '../db/seal.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { SessionId } from '../kernel/ids.ts'
 import type { Scope } from '../kernel/scope.ts'
-import type { MessageBody } from '../context/message.ts'
+import type { MediaPart, MessageBody } from '../context/message.ts'
 import type { Phase, Status, WaitReason } from '../run/state.ts'
 import { closeSession, sessionDetail, type SessionListRow, sessionList, sessionMessages } from './session.sql.ts'
 
@@ -30,6 +30,8 @@ export interface MessageView {
   readonly generation: number
   readonly role: 'user' | 'assistant'
   readonly text: string
+  /** Pictures, documents and sounds that came with it: references. */
+  readonly parts: readonly MediaPart[]
   readonly parent: string | null
   readonly partial: boolean
   readonly at: number
@@ -53,15 +55,15 @@ export interface SessionStore {
 }
 
 export function sessionStore(db: Db, keys: ContentKeys): SessionStore {
-  const textOf = (
+  const bodyOf = (
     tenant: string,
     row: { readonly body: Uint8Array; readonly hash: string; readonly run: string },
-  ): string => {
+  ): MessageBody => {
     const plain = Buffer.from(keys.open(tenant, row.body))
     const hash = createHash('sha256').update(plain).digest('hex')
     if (hash !== keys.unveil(tenant, row.hash))
       throw new Fault('content_damaged', `A message of run ${row.run} does not match its hash.`)
-    return (JSON.parse(plain.toString()) as MessageBody).text
+    return JSON.parse(plain.toString()) as MessageBody
   }
   return {
     async get(scope, user, session) {
@@ -74,12 +76,16 @@ export function sessionStore(db: Db, keys: ContentKeys): SessionStore {
     },
     async messages(scope, session, page) {
       const rows = await db.read(scope, sessionMessages, { tenant: scope.tenant, session, ...page })
-      return rows.map(({ body, hash, role, ...row }) => ({
-        ...row,
-        id: `${row.run}.${row.seq}`,
-        role: role as MessageView['role'],
-        text: textOf(scope.tenant, { body, hash, run: row.run }),
-      }))
+      return rows.map(({ body, hash, role, ...row }) => {
+        const said = bodyOf(scope.tenant, { body, hash, run: row.run })
+        return {
+          ...row,
+          id: `${row.run}.${row.seq}`,
+          role: role as MessageView['role'],
+          text: said.text,
+          parts: said.role === 'user' ? (said.parts ?? []) : [],
+        }
+      })
     },
     async close(scope, session, version) {
       const row = { tenant: scope.tenant, environment: scope.environment, session, version }

@@ -3,9 +3,14 @@ import type { ModelMessage, ModelPart, ModelRequest } from '../model/port.ts'
 import type { Json, JsonObject } from '../kernel/json.ts'
 import type { RecordedMessage } from './recorded.ts'
 
+/** `content` is a list where something besides text is sent. */
+export type WireMessage = Omit<RecordedMessage, 'content'> & {
+  readonly content?: RecordedMessage['content'] | readonly JsonObject[]
+}
+
 export interface WireRequest {
   readonly model: string
-  readonly messages: readonly RecordedMessage[]
+  readonly messages: readonly WireMessage[]
   readonly tools?: readonly {
     readonly function: { readonly name: string; readonly description?: string; readonly parameters?: JsonObject }
   }[]
@@ -81,8 +86,14 @@ export function modelRequest(wire: WireRequest): ModelRequest {
   }
 }
 
-function modelMessage(wire: RecordedMessage): ModelMessage {
-  const text = wire.content ?? ''
+/** What is no text is for whoever looks at the request itself. */
+const textOf = (content: WireMessage['content']): string =>
+  typeof content === 'object' && content !== null
+    ? content.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n')
+    : (content ?? '')
+
+function modelMessage(wire: WireMessage): ModelMessage {
+  const text = textOf(wire.content)
   switch (wire.role) {
     case 'assistant': {
       const calls = (wire.tool_calls ?? []).map((call) => ({

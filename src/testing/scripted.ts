@@ -2,6 +2,7 @@
  * A model that says what its script says: the same parts for the same request, without time and without chance.
  */
 import { Fault } from '../kernel/fault.ts'
+import type { MediaFacts, MediaKind } from '../kernel/media.ts'
 import type { Model, ModelPart, ModelRequest, Price } from '../model/port.ts'
 import { refundDemo } from './refund-demo.ts'
 import { partsOf, turnOf, type Script, type ScriptedAnswer } from './script.ts'
@@ -11,6 +12,10 @@ export interface ScriptedOptions {
   readonly contextTokens?: number
   readonly maxOutputTokens?: number
   readonly price?: Price
+  /** Kinds besides text that the model reads: `['image', 'pdf']`. Default: none. */
+  readonly input?: readonly MediaKind[]
+  /** Tokens of a part, where they are known better than by the estimate. */
+  readonly countMedia?: (media: MediaFacts) => number
   /** Awaited before each part, for scripts that need time; by default nothing is. */
   readonly pause?: (signal: AbortSignal) => Promise<void>
 }
@@ -53,6 +58,8 @@ export function scripted(script: string | Script, options: ScriptedOptions = {})
     contextTokens: options.contextTokens ?? 32_000,
     maxOutputTokens: options.maxOutputTokens ?? 4_096,
     price: options.price ?? null,
+    ...(options.input && { input: options.input }),
+    ...(options.countMedia && { countMedia: options.countMedia }),
     stream,
   }
 }

@@ -5,11 +5,16 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { main } from '../../src/cli/program.ts'
+import { plainSealer } from '../../src/db/seal.ts'
 import { EXIT } from '../../src/kernel/fault.ts'
+import { systemIds } from '../../src/kernel/system.shell.ts'
+import { candidateStore } from '../../src/memory/candidate.store.ts'
 import { memory } from '../../src/memory/key.ts'
+import { actorFrom } from '../../src/request/actor.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import { oneLine } from '../setup/cli.ts'
 import { openStore, type TestStore } from '../setup/engines.ts'
+import { growing, someone } from '../setup/growing.ts'
 import { agentOf, type Body, ended, openPlane, type Plane } from '../setup/plane.ts'
 import { unique } from '../setup/seed.ts'
 
@@ -193,5 +198,69 @@ describe('plimsoll memory', () => {
       exit: EXIT.denied,
       stderr: expect.stringMatching(oneLine('memory_refused')),
     })
+  })
+
+  it('E15 E6 G7 what everybody would read waits for an operator, who sees it with a reason, over HTTP and from the command line', async () => {
+    const [here, candidates] = ['test', candidateStore(store.db, plainSealer)]
+    const olga = actorFrom({ ...someone('operator', 'acme', 'operator_1'), environment: here })
+    const on = growing(store.db, keys).on(olga)
+    const asking = { writer: 'plimsoll', session: null, run: null, many: false, reasons: ['key_asks'], openMs: 60_000 }
+    const ask = async (value: string) => {
+      const sources = [{ kind: 'operator', ref: 'operator_1', role: 'evidence', run: null, quote: null }] as const
+      const about = {
+        key: 'house_rule',
+        kind: 'fact',
+        value,
+        slot: '',
+        place: { scope: 'tenant', id: '' },
+        subject: '',
+      } as const
+      const known = {
+        layer: 'semantic',
+        integrity: 'untrusted',
+        confidentiality: 'tenant',
+        sensitivity: 'none',
+      } as const
+      const times = { validFrom: Date.now(), expiresAt: null, saidAt: Date.now(), detectors: 1 }
+      const entry = {
+        ...about,
+        ...known,
+        ...times,
+        sources,
+        permissionScope: ['member'],
+        purpose: 'To know what you told before.',
+      }
+      const more = { confidence: 0.5, importance: 0.5, consentBasis: 'memory', confirmedBy: null, authority: null }
+      return (await candidates.ask(on.scope, { ...entry, ...more }, { ...asking, id: systemIds.next('mcd') }))!
+    }
+    const path = '/ops/v1/memory-candidates'
+    const [operator, service] = [await plane.operator(), await plane.service()]
+    const first = await ask('We close at five')
+    for (const answer of [
+      await service.get(path),
+      await service.post(`${path}/${first}/reveal`, { body: { reason: 'x' } }),
+    ])
+      expect(answer.status).toBe(403)
+    expect((await operator.get(path)).body.items).toMatchObject([
+      { id: first, key: 'house_rule', value: null, hash: null },
+    ])
+    expect((await operator.post(`${path}/${first}/accept`, { body: { hash: 'x' } })).status).toBe(428)
+    const wrong = await operator.post(`${path}/${first}/accept`, { version: 1, body: { hash: 'x' } })
+    expect(wrong.body.code).toBe('params_hash_differs')
+
+    expect((await run('shared-candidates')).stdout).toMatch(/house_rule/)
+    expect((await run('shared-candidates')).stdout).not.toMatch(/We close/)
+    expect((await run('shared-accept', first, '-y')).exit).toBe(EXIT.usage)
+    const accepted = await run('shared-accept', first, '-y', '--reason', 'ticket 9', '--json')
+    expect([accepted.json(), accepted.stderr]).toMatchObject([
+      { outcome: 'saved' },
+      expect.stringContaining('We close at five'),
+    ])
+    const second = await ask('We close at six')
+    const declined = await run('shared-decline', second, '-y', '--reason', 'ticket 9', '--json')
+    expect(declined.json()).toMatchObject({ id: second, status: 'declined' })
+    const rules = (await run('list', '--as', unique('ann'), '--key', 'house_rule')).stdout
+    expect([/five/.test(rules), /six/.test(rules)]).toEqual([true, false])
+    expect((await run('shared-decline', second, '-y', '--reason', 'ticket 9')).exit).not.toBe(EXIT.ok)
   })
 })

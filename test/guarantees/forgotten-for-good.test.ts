@@ -55,7 +55,11 @@ describe.skipIf(!inject('postgres'))('forgotten while nobody works', () => {
   let store: Store
   let plane: Plane
   const agents = [
-    agentOf('talker', { model: talker, memory: memoryKeys, summary: { model: summariser, above: 400, keep: 100 } }),
+    agentOf('talker', {
+      model: talker,
+      memory: memoryKeys,
+      summary: { model: summariser, above: 400, keep: 100, recheck: 0 },
+    }),
   ]
   const open = async (works: boolean) =>
     openPlane({ db: await store.another(), agents, ...(!works && { worker: false }) })

@@ -209,6 +209,48 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     await expect(stage.runtime.memory.forgetMessage(ann(), said.message)).rejects.toMatchObject({ code: 'not_found' })
   })
 
+  it('G2 G9 a message that is forgotten while a run is at work is in no further request, and the run ends', async () => {
+    const actor = ann()
+    const canary = canaryOf()
+    const requests: string[] = []
+    let [arrive, goOn] = [(): void => {}, (): void => {}]
+    const arrived = new Promise<void>((resolve) => (arrive = resolve))
+    const gate = new Promise<void>((resolve) => (goOn = resolve))
+    const slow = tool('world.look@1', {
+      input: z.strictObject({}),
+      effect: 'read',
+      async run() {
+        arrive()
+        await gate
+        return { seen: true }
+      },
+    })
+    const busy = await play(store, {
+      name: unique('busy'),
+      tools: [slow],
+      script(request, turn) {
+        requests.push(JSON.stringify(request))
+        return turn === 0 ? { calls: [{ name: slow.exposedName, arguments: {} }] } : { text: 'done' }
+      },
+    })
+    const said = await busy.runtime.submit(actor, { agent: busy.name, text: canary })
+    await arrived
+    expect(requests.filter((request) => request.includes(canary))).toHaveLength(1)
+    const receipt = await busy.runtime.memory.forgetMessage(actor, said.message)
+    expect(receipt.parts.filter((part) => part.error !== null)).toEqual([])
+    goOn()
+    for (;;) {
+      const run = await busy.runtime.reads.run(actor, said.run)
+      if (run.end) {
+        expect(run.end).toBe('operator_canceled')
+        break
+      }
+      await busy.runtime.clock.sleep(20)
+    }
+    expect(requests).toHaveLength(1)
+    await busy.stop()
+  })
+
   it('G9 a conversation and all that its runs were told, asked and returned is gone', async () => {
     const actor = ann()
     const canary = canaryOf()

@@ -15,6 +15,7 @@ import { sourceStore } from '../../src/memory/source.store.ts'
 import { z } from '../../src/index.ts'
 import { createRuntime } from '../../src/runtime.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
+import { consolidatingOn } from '../setup/growing.ts'
 import { placesOf as wordsIn } from '../setup/places.ts'
 import { until } from '../setup/plane.ts'
 import { asking, type Made, maker, scopeFor } from '../setup/recall.ts'
@@ -42,10 +43,12 @@ describe.each(ENGINES)('memories that are looked after, on the %s store', (engin
     store = await openStore(engine)
     recall = recallStore(store.db, plainSealer, 'lexer')
     make = maker(store, recall)
+    const registry = memory({ city: { kind: 'fact', value: z.string() } })
     parts = {
       store: keepingStore(store.db, plainSealer),
       indexing: { sources: sourceStore(store.db, plainSealer), recall },
-      registry: memory({ city: { kind: 'fact', value: z.string() } }),
+      registry,
+      growing: consolidatingOn(store.db, registry),
       inspect,
       embedder: null,
       ids: systemIds,

@@ -224,7 +224,7 @@ describe.each(ENGINES)('what is remembered, on the %s store', (engine) => {
 
   it('E6 of accepting and declining at once one counts, and the memory is there exactly when it was accepted', async () => {
     for (let round = 0; round < 6; round++) {
-      const { scope, subject, entry, list } = place()
+      const { scope, subject, entry, list, viewer } = place()
       const id = systemIds.next('mcd')
       const asking = { id, writer: subject, session: null, run: null, many: false, reasons: ['impact'], openMs: DAY }
       expect(await on().candidates.ask(scope, entry('boreas'), asking)).toBe(id)
@@ -239,14 +239,14 @@ describe.each(ENGINES)('what is remembered, on the %s store', (engine) => {
       ])
       expect([accepted !== null, declined].filter(Boolean)).toHaveLength(1)
       expect(await list()).toEqual(accepted === null ? [] : ['boreas'])
-      const now = await on().candidates.get(scope, subject, id)
+      const now = await on().candidates.get(scope, viewer, id)
       expect(now).toMatchObject({ status: accepted === null ? 'declined' : 'accepted', entry: null })
       expect(await accept(on().memories)).toBeNull()
     }
   })
 
   it('E6 asked twice about one value it is one question, and a newer value replaces an unanswered one', async () => {
-    const { scope, subject, entry } = place()
+    const { scope, subject, entry, viewer } = place()
     const asking = () => ({
       id: systemIds.next('mcd'),
       writer: subject,
@@ -259,9 +259,9 @@ describe.each(ENGINES)('what is remembered, on the %s store', (engine) => {
     const { candidates } = on()
     const [a, b] = await Promise.all([1, 2].map(() => candidates.ask(scope, entry('boreas'), asking())))
     expect(a).toBe(b)
-    const c = await candidates.ask(scope, entry('zephyr'), asking())
-    expect((await candidates.list(scope, subject, { after: '', limit: 9 })).map((q) => q.id)).toEqual([c])
-    expect(await candidates.get(scope, subject, a!)).toMatchObject({ status: 'superseded', entry: null })
-    expect(await candidates.get(scope, 'somebody', c)).toBeNull()
+    const c = (await candidates.ask(scope, entry('zephyr'), asking()))!
+    expect((await candidates.list(scope, viewer, { after: '', limit: 9 })).map((q) => q.id)).toEqual([c])
+    expect(await candidates.get(scope, viewer, a!)).toMatchObject({ status: 'superseded', entry: null })
+    expect(await candidates.get(scope, { subject: 'somebody', user: 'somebody' }, c)).toBeNull()
   })
 })

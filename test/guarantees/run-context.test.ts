@@ -1,6 +1,7 @@
 /** Conversations that are longer than the window of their model. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { estimateTokens } from '../../src/context/tokens.ts'
 import type { ModelRequest } from '../../src/model/port.ts'
 import { tool } from '../../src/tool/define.ts'
 import { scripted } from '../../src/testing/scripted.ts'
@@ -71,6 +72,29 @@ describe.each(ENGINES)('a long conversation, on the %s store', (engine) => {
       expect(await last.rest()).toMatchObject({ status: 'succeeded' })
     }
     expect(requests.length).toBeGreaterThan(8)
+    await stage.stop()
+  })
+
+  it('C6 a model that counts more than we do is soon asked for no more than it takes, and its answer has what room is left', async () => {
+    const WINDOW = 3_000
+    const counts = ({ messages }: ModelRequest) =>
+      Math.round(1.6 * estimateTokens(messages.map((m) => m.text).join('\n')))
+    let refused = 0
+    const { model, requests } = watched(WINDOW, (request) => {
+      if (counts(request) + request.maxOutputTokens <= WINDOW)
+        return { text: chatter, usage: { input: counts(request), output: 200 } }
+      refused += 1
+      return { fault: 'model_context_overflow' }
+    })
+    const stage = await play(store, { model, budget: BUDGET })
+    let last = await stage.say('question number 0')
+    await last.rest()
+    for (let n = 1; n < 20; n += 1) {
+      last = await stage.say(`question number ${n}`, { session: last.session, sessionVersion: last.sessionVersion })
+      expect(await last.rest()).toMatchObject({ status: 'succeeded' })
+    }
+    expect(Math.max(...requests.map(counts))).toBeGreaterThan(WINDOW / 2)
+    expect(refused).toBe(0)
     await stage.stop()
   })
 

@@ -55,7 +55,7 @@ const CROSSING_FUNCTIONS = [
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
 const WALLED =
-  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|sweep|tell|attend|forget_messages|forget_calls|forget_session|destroy_tenant)\(/
+  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|drop_session|sweep|tell|attend|forget_messages|forget_calls|forget_session|destroy_tenant)\(/
 
 interface Block {
   readonly id: string
@@ -83,6 +83,13 @@ function namesItsTenant(text: string): boolean {
   const insert = /insert\s+into\s+plimsoll\.\w+(?:\s+as\s+\w+)?\s*\(\s*(\w+\s*,\s*)?tenant_id\b/i.exec(text)
   const first = insert?.[1] ? /values\s*\(\s*:\w+[^,]*,\s*:tenant\b/i : /values\s*\(\s*:tenant\b/i
   if (insert && first.test(text)) return true
+  // the same for rows that came with the call, where nothing is read
+  if (
+    insert &&
+    /\bselect\s+:tenant\b[^;]*\bfrom\s+jsonb_to_recordset\b/i.test(text) &&
+    text.match(/plimsoll\./g)?.length === 1
+  )
+    return true
   return /\btenant_id\s*=\s*:tenant\b/.test(text)
 }
 

@@ -4,6 +4,7 @@
  * damaged functions, where one of them must fail.
  */
 import { expect } from 'vitest'
+import { dropWorkSession } from '../../src/run/errand.sql.ts'
 import { openSession } from '../../src/run/run.sql.ts'
 import { closeSession } from '../../src/session/session.sql.ts'
 import type { TestStore } from './engines.ts'
@@ -372,6 +373,34 @@ export const CLOSE: readonly Guard[] = [
     const row = { tenant: key.tenant, environment: key.environment, session: key.session, version: 2 }
     expect(await onSession(store, 'close', row)).toEqual([1])
     expect(await runOf(store, key)).toMatchObject({ status: 'running', version: VERSION, cancel_cause: null })
+  }),
+]
+
+const dropped = async (
+  store: TestStore,
+  { tenant, environment }: { tenant: string; environment: string },
+  session: string,
+) => (await store.db.call(dropWorkSession, { tenant, environment, session }))[0]?.n
+
+export const DROP: readonly Guard[] = [
+  guard('the conversation of an attempt is taken away, from its own place alone', async (store) => {
+    const { tenant, environment, session } = await seedRun(store)
+    await change(store, 'session', { id: session }, { agent: 'support/summary' })
+    await unchanged(store, async () => {
+      expect(await dropped(store, { tenant: 'birch', environment }, session)).toBe(0)
+      expect(await dropped(store, { tenant, environment: 'test' }, session)).toBe(0)
+    })
+    const { session: other } = await seedRun(store)
+    await change(store, 'session', { id: other }, { agent: 'support/summary' })
+    expect(await dropped(store, { tenant, environment }, session)).toBe(1)
+    expect(await rowsWhere(store, 'session', { id: session })).toEqual([])
+    expect(await rowsWhere(store, 'session', { id: other })).toHaveLength(1)
+  }),
+  guard('the conversation of a user is never taken away', async (store) => {
+    const key = await seedRun(store)
+    await unchanged(store, async () => {
+      expect(await dropped(store, key, key.session)).toBe(0)
+    })
   }),
 ]
 

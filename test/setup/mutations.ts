@@ -5,7 +5,7 @@
  */
 import type { Guard } from './guards.ts'
 import { DECIDE, START_CONSENT, START_LEASE } from './effect-guards.ts'
-import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, OPEN, SUBMIT } from './guards.ts'
+import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, DROP, OPEN, SUBMIT } from './guards.ts'
 import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
 import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
 import { SWEEP } from './retention-guards.ts'
@@ -39,6 +39,7 @@ export const PROBES = {
   claim: [...CLAIM, ...LOCKS],
   reap: REAP,
   close_session: CLOSE,
+  drop_session: DROP,
   open_session: OPEN,
   driven: [...DRIVEN, ...ALONE],
   outbox_take: OUTBOX_CLAIM,
@@ -64,6 +65,7 @@ const claim = of('claim')
 const reap = of('reap')
 const close = of('close_session')
 const open = of('open_session')
+const drop = of('drop_session')
 const driven = of('driven')
 const outboxClaim = of('outbox_take')
 const outboxLook = of('outbox_look')
@@ -398,6 +400,10 @@ export const MUTATIONS: readonly Mutation[] = [
   close('closes twice', ' and x.closed_at is null\n', '\n'),
   close('joins without the tenant', 'where x.tenant_id = t.tenant and x.environment', 'where x.environment', held),
   close('joins without the environment', 'and x.environment = t.environment', '', held),
+  drop('takes any conversation', " and strpos(s.agent, '/') > 0", ''),
+  drop('takes that of any tenant', 's.tenant_id = p_tenant and ', '', held),
+  drop('takes that of any environment', 's.environment = p_environment and ', '', held),
+  drop('takes every conversation of an errand', ' and s.id = p_session', '', held),
   open('opens what is there', 'on conflict do nothing', 'on conflict (tenant_id, id) do update set version = 9'),
 
   wall('forgets the tenant', "tenant_id = nullif(current_setting('app.tenant', true), '')\n    and", ''),

@@ -50,6 +50,12 @@ export const outboxMutations = <M, O>(
   ),
   outboxLook('looks as often as it is asked', "e.state = 'enabled' and e.seen_at <= stale", "e.state = 'enabled'"),
   outboxLook('shows what operators alone may see', "where v.visibility = 'user'\n      and", 'where', held),
+  outboxLook(
+    'tells of errands',
+    `
+    where not exists (select from plimsoll.run r where r.tenant_id = f.tenant_id and r.id = f.run_id and strpos(r.agent, '/') > 0)`,
+  ),
+  outboxLook('tells of no run that is there', " and strpos(r.agent, '/') > 0)", ')', held),
   outboxLook('crosses tenants', 'r.tenant_id = l.tenant_id and r.environment', 'r.environment'),
   outboxLook('crosses environments', ' and r.environment = l.environment'),
   outboxLook('begins before the endpoint', 'r.created_at >= l.starts_at and r.created_at > l', 'r.created_at > l'),

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { claim as claimStatement, look as lookStatement } from '../../src/journal/outbox.sql.ts'
 import type { TestStore } from './engines.ts'
 import { type Guard, guard, unchanged } from './guards.ts'
-import { insert, ms, seedWorker, unique } from './seed.ts'
+import { insert, ms, seedRun, seedWorker, unique } from './seed.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -150,6 +150,21 @@ export const OUTBOX_LOOK: readonly Guard[] = [
   unheard('an event before the endpoint', { created_at: ms(-700_000) }, { seen_at: ms(-800_000) }),
   unheard('an event for an endpoint that is disabled', {}, { state: 'disabled' }),
   unheard('an event for an endpoint whose log was looked through just now', {}, { seen_at: ms(0) }),
+  guard('an event of a run of an errand', async (store) => {
+    const id = await seedEndpoint(store)
+    const name = unique('sink')
+    await insert(store, 'sink', { name, starts_at: ms(-600_000), seen_at: ms(-60_000) })
+    const done = { status: 'succeeded', end_reason: 'completed' }
+    const { run } = await seedRun(store, { ...done, agent: 'support/summary' })
+    const { run: user } = await seedRun(store, { ...done, agent: 'support' })
+    for (const run_id of [run, user]) await seedEvent(store, { run_id })
+    await look(store, [name])
+    for (const place of [id, name]) {
+      expect(await deliveryOf(store, place, run)).toBeUndefined()
+      expect(await deliveryOf(store, place, user)).toMatchObject({ head: 1 })
+    }
+    await store.admin('delete from plimsoll.endpoint')
+  }),
   guard('an event is due, from its own place on, and again when there is more', async (store) => {
     const id = await seedEndpoint(store, { types: ['run_ended', 'run_queued'] })
     const run = await seedEvent(store, { seq: 4, created_at: ms(-700_000) })

@@ -122,6 +122,8 @@ const restOf = (tables: Tables, d: DeliveryRow, seq: number): number =>
 function lookFor(tables: Tables, sink: SinkRow, backMs: number): void {
   const now = tables.now()
   for (const run of tables.run.all()) {
+    // what errands do is nobody's to hear of
+    if (run.agent.includes('/')) continue
     const { tenant_id, environment, id: run_id } = run
     const told = toldTo(tables, { tenant_id, run_id }).filter((e) => e.created_at >= sink.starts_at)
     const fresh = told.filter((e) => e.created_at > sink.seen_at - backMs)

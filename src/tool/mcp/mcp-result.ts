@@ -5,20 +5,32 @@ export interface McpAnswer {
   /** The server says that the tool failed. */
   readonly isError: boolean
   readonly value: Json
+  /** Pictures and sounds of the answer. */
+  readonly files: readonly Uint8Array[]
 }
 
 /** `answer` is a result of `tools/call` in plain JSON. Structured content counts before the text that repeats it. */
 export function readAnswer(answer: JsonObject): McpAnswer {
   const isError = answer.isError === true
-  if (answer.structuredContent !== undefined && !isError) return { isError, value: answer.structuredContent }
-  const parts = (Array.isArray(answer.content) ? (answer.content as readonly Json[]) : []).map(part)
+  const content = Array.isArray(answer.content) ? (answer.content as readonly Json[]) : []
+  const files = isError ? [] : content.flatMap(fileOf)
+  if (answer.structuredContent !== undefined && !isError) return { isError, value: answer.structuredContent, files }
+  const parts = content.map(part)
   const [only] = parts
   if (parts.every((p) => typeof p === 'string'))
-    return { isError, value: parts.length === 1 ? (only ?? '') : parts.join('\n') }
-  return { isError, value: parts.length === 1 ? (only ?? null) : parts }
+    return { isError, value: parts.length === 1 ? (only ?? '') : parts.join('\n'), files }
+  return { isError, value: parts.length === 1 ? (only ?? null) : parts, files }
 }
 
-/** Pictures, sounds and files are named with their size: their bytes are nothing that a model reads in a tool message. */
+/** What stands in the answer itself; what it is is found out from its bytes. */
+function fileOf(block: Json): readonly Uint8Array[] {
+  if (typeof block !== 'object' || block === null || Array.isArray(block)) return []
+  const { type, data } = block as JsonObject
+  if ((type !== 'image' && type !== 'audio') || typeof data !== 'string' || data === '') return []
+  return [Buffer.from(data, 'base64')]
+}
+
+/** Pictures, sounds and files are named with their size: their bytes are nothing that a model reads in the text of a tool message. */
 function part(block: Json): Json {
   if (typeof block !== 'object' || block === null || Array.isArray(block)) return ''
   const { type, text, data, mimeType = null, uri = null, name = null, resource } = block as JsonObject

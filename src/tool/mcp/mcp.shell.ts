@@ -15,8 +15,9 @@ import { openEgress } from '../egress/egress.shell.ts'
 import { contractsOf, type McpDefinition, type McpTool, type McpToolSpec, readDefinition } from './mcp.ts'
 import { Changed, type Connection, NotSent, openConnection } from './mcp-connection.shell.ts'
 import { type ProcessSpec, processTransport } from './mcp-process.shell.ts'
-import { readAnswer } from './mcp-result.ts'
+import { type McpAnswer, readAnswer } from './mcp-result.ts'
 import { definitionFault, problem } from '../problem.ts'
+import { withFiles } from '../result/raw.ts'
 import { toolError } from '../toolerror.ts'
 
 /** A server behind an address, over streamable HTTP. */
@@ -177,22 +178,24 @@ function callsOf(connection: Connection, approved: readonly McpDefinition[]): Pa
   }
   const refusal = (value: Json): Error => toolError('server_refused', typeof value === 'string' ? value : '')
 
-  async function read(definition: McpDefinition, input: JsonObject, cx: ToolContext): Promise<Json> {
-    const { isError, value } = await answerOf(definition, input, cx)
-    if (isError) throw refusal(value)
-    return value
+  async function read(definition: McpDefinition, input: JsonObject, cx: ToolContext): Promise<McpAnswer> {
+    const answer = await answerOf(definition, input, cx)
+    if (answer.isError) throw refusal(answer.value)
+    return answer
   }
+  const shown = ({ value, files }: McpAnswer): unknown => (files.length > 0 ? withFiles(value, files) : value)
   return {
-    read,
+    read: async (definition, input, cx) => shown(await read(definition, input, cx)),
     async commit(definition, input, { cx, errorMeans }) {
-      const { isError, value } = await answerOf(definition, input, cx)
-      if (!isError) return value
+      const answer = await answerOf(definition, input, cx)
+      const { isError, value } = answer
+      if (!isError) return shown(answer)
       throw errorMeans === 'refused' ? refusal(value) : new Error('The server answered with an error.')
     },
     async ask(tool, input, cx) {
       const definition = approved.find((d) => d.name === tool)
       if (!definition) throw new Error('A probe asks an approved tool of the same server.')
-      return read(definition, input, cx)
+      return (await read(definition, input, cx)).value
     },
   }
 }

@@ -138,13 +138,34 @@ describe('an answer', () => {
     ],
     ['what is no block', { content: [5] }, ''],
   ])('I6 of %s is plain, without bytes of data', (_, answer, value) => {
-    expect(readAnswer(answer as never)).toEqual({ isError: false, value })
+    expect(readAnswer(answer as never)).toMatchObject({ isError: false, value })
+  })
+
+  it('T2 pictures and sounds of an answer come beside it, those of an error and of other blocks do not', () => {
+    const content = [
+      text('see'),
+      { type: 'image', data: 'QUJD', mimeType: 'text/html' },
+      { type: 'audio', data: 'REVG' },
+    ]
+    const files = [Buffer.from('ABC'), Buffer.from('DEF')]
+    expect(readAnswer({ content }).files).toEqual(files)
+    expect(readAnswer({ content, structuredContent: { n: 1 } })).toEqual({ isError: false, value: { n: 1 }, files })
+    expect(readAnswer({ isError: true, content }).files).toEqual([])
+    const others = [
+      { type: 'image' },
+      { type: 'image', data: '' },
+      { type: 'image', data: 5 },
+      { type: 'text', data: 'QUJD' },
+      5,
+    ]
+    expect(readAnswer({ content: others }).files).toEqual([])
   })
 
   it('I6 an error has no structured content', () => {
     expect(readAnswer({ isError: true, structuredContent: { n: 1 }, content: [text('no')] })).toEqual({
       isError: true,
       value: 'no',
+      files: [],
     })
   })
 })

@@ -12,6 +12,7 @@ import {
   dropArtifacts,
   keptFiles,
   recordArtifacts,
+  recordUploads,
 } from './artifact.sql.ts'
 import type { RowsSummary } from './summary.ts'
 
@@ -23,6 +24,11 @@ export interface ArtifactPlace {
   readonly position: number
   readonly callId: string
   readonly tool: string
+}
+
+export interface UploadPlace {
+  readonly run: string
+  readonly session: string
 }
 
 export interface ArtifactView extends Omit<ArtifactDetailRow, 'about'> {
@@ -45,6 +51,8 @@ export interface Download {
 export interface ArtifactStore {
   /** Before the commit whose outcome refers to them, by the hash that it will be stored with. */
   record(scope: Scope, place: ArtifactPlace, kept: readonly Kept[], resultHash: string): Promise<void>
+  /** What came with the message that is about to open a run, by the hash that it will be stored with. */
+  recordUploads(scope: Scope, place: UploadPlace, kept: readonly Kept[], messageHash: string): Promise<void>
   /** An empty `user` is a caller who sees the whole tenant. */
   ofRun(scope: Scope, user: string, run: string): Promise<readonly ArtifactView[]>
   get(scope: Scope, user: string, artifact: ArtifactId): Promise<ArtifactView | null>
@@ -59,26 +67,34 @@ export interface ArtifactStore {
 export function artifactStore(db: Db, keys: ContentKeys): ArtifactStore {
   const sealed = (tenant: string, about: ArtifactAbout): string =>
     Buffer.from(keys.seal(tenant, Buffer.from(JSON.stringify(about)))).toString('base64')
-  const view = (tenant: string, { about, ...row }: ArtifactDetailRow): ArtifactView => ({
-    ...row,
-    sha256: keys.unveil(tenant, row.sha256),
+  const row = (tenant: string, k: Kept) => ({
+    id: k.id,
+    kind: k.kind,
+    media_type: k.mediaType,
+    bytes: k.bytes,
+    sha256: keys.veil(tenant, k.sha256),
+    object_key: k.objectKey,
+    about: sealed(tenant, { name: k.name, frame: k.frame, summary: k.summary }),
+  })
+  const view = (tenant: string, { about, ...of }: ArtifactDetailRow): ArtifactView => ({
+    ...of,
+    sha256: keys.unveil(tenant, of.sha256),
     ...(JSON.parse(Buffer.from(keys.open(tenant, about ?? new Uint8Array())).toString()) as ArtifactAbout),
   })
   return {
     async record(scope, { run, step, position, callId, tool }, kept, resultHash) {
-      const artifacts = kept.map((k) => ({
-        id: k.id,
-        kind: k.kind,
-        media_type: k.mediaType,
-        bytes: k.bytes,
-        sha256: keys.veil(scope.tenant, k.sha256),
-        object_key: k.objectKey,
-        about: sealed(scope.tenant, { name: k.name, frame: k.frame, summary: k.summary }),
-      }))
+      const artifacts = kept.map((k) => row(scope.tenant, k))
       const origin = JSON.stringify({ kind: 'tool', tool, step, position })
       const { tenant } = scope
-      const row = { tenant, run, step, position, callId, origin, artifacts: JSON.stringify(artifacts) }
-      await db.write(scope, recordArtifacts, { ...row, resultHash: keys.veil(tenant, resultHash) })
+      const all = { tenant, run, step, position, callId, origin, artifacts: JSON.stringify(artifacts) }
+      await db.write(scope, recordArtifacts, { ...all, resultHash: keys.veil(tenant, resultHash) })
+    },
+    async recordUploads(scope, place, kept, messageHash) {
+      const { tenant, environment, user, subject } = scope
+      const artifacts = kept.map((k, position) => ({ ...row(tenant, k), position }))
+      const hash = keys.veil(tenant, messageHash)
+      const owner = { tenant, environment, user, subject, ...place }
+      await db.write(scope, recordUploads, { ...owner, hash, artifacts: JSON.stringify(artifacts) })
     },
     async ofRun(scope, user, run) {
       const rows = await db.read(scope, artifactsOfRun, { tenant: scope.tenant, run, user })

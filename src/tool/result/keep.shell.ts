@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { Fault } from '../../kernel/fault.ts'
 import type { ArtifactId, Ids } from '../../kernel/ids.ts'
 import { type Json, mendText } from '../../kernel/json.ts'
+import { MEDIA_HEAD, mediaFacts } from '../../kernel/media.ts'
 import type { Sealer } from '../../db/seal.ts'
 import { type ArtifactKind, type Kept, nameOf } from './artifact.ts'
 import { frameOf, PIECE, pieceBuffer, type Sealing } from './frames.ts'
@@ -60,7 +61,7 @@ export async function takeRaw(parts: KeepParts, place: KeepPlace, raw: Raw, limi
     rest: iterator,
     scrub: limits.scrub,
     summary: form === 'rows' ? summing() : null,
-    head: { most: form === 'text' ? limits.maxResultBytes : 0, bytes: [], size: 0 },
+    head: { most: HEAD[form](limits.maxResultBytes), bytes: [], size: 0 },
   }
   const mediaType = raw.mediaType ?? MEDIA_TYPES[form]
   const content = { source: encoded(encoding), mediaType, name: raw.name ?? nameOf(place.tool, place, mediaType) }
@@ -68,9 +69,20 @@ export async function takeRaw(parts: KeepParts, place: KeepPlace, raw: Raw, limi
   const stored = await keep(parts, place, content, { ...limits, kind: 'result' }).finally(() =>
     iterator.return(undefined),
   )
-  const head = form === 'text' ? mendText(new TextDecoder().decode(Buffer.concat(encoding.head.bytes))) : null
-  return { is: 'kept', kept: { ...stored, summary: encoding.summary?.result() ?? null }, head }
+  const beginning = Buffer.concat(encoding.head.bytes)
+  const head = form === 'text' ? mendText(new TextDecoder().decode(beginning)) : null
+  // by its own bytes: the type that a tool says is its word
+  const media = form === 'bytes' ? mediaFacts(beginning, stored.bytes) : null
+  const kept = { ...stored, summary: encoding.summary?.result() ?? null, ...(media && { media }) }
+  return { is: 'kept', kept, head }
 }
+
+/** How much of a source is looked at besides being stored. */
+const HEAD = {
+  rows: () => 0,
+  text: (readable: number) => readable,
+  bytes: () => MEDIA_HEAD,
+} as const
 
 const MEDIA_TYPES = {
   rows: 'application/x-ndjson',

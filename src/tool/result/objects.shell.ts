@@ -17,3 +17,10 @@ export interface ObjectKeys {
 export function openObjects(place: string, keys: ObjectKeys = { accessKeyId: '', secretAccessKey: '' }): ObjectStore {
   return /^https?:\/\//.test(place) ? s3Objects({ url: place, ...keys }) : folderObjects(place)
 }
+
+/** False when it was not there, or nothing is. */
+export async function removeObject(objects: ObjectStore | undefined, key: string): Promise<boolean> {
+  if (!objects || (await objects.get(key, { from: 0, to: 1 })) === null) return false
+  await objects.delete(key)
+  return true
+}

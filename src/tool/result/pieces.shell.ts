@@ -91,7 +91,7 @@ export interface Encoding {
   readonly rest: AsyncGenerator
   readonly scrub: Scrub
   readonly summary: Summing | null
-  /** The beginning of a text. */
+  /** The beginning of a text, or of bytes. */
   readonly head: { readonly most: number; readonly bytes: Uint8Array[]; size: number }
 }
 

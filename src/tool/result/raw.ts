@@ -28,6 +28,29 @@ interface FileResult extends FileFacts {
 export const file = (source: unknown, facts: FileFacts = {}): unknown =>
   ({ kind: 'plimsoll.file', source, ...facts }) satisfies FileResult
 
+interface Beside {
+  readonly kind: 'plimsoll.beside'
+  readonly value: unknown
+  readonly files: readonly unknown[]
+}
+
+/**
+ * A value with files beside it, for a tool to return: a text and the pictures that it speaks of. Each file is bytes, or what `file` gives.
+ * One that cannot be kept is left out; the value is the result all the same.
+ */
+export const withFiles = (value: unknown, files: readonly unknown[]): unknown =>
+  ({ kind: 'plimsoll.beside', value, files }) satisfies Beside
+
+/** Null for what has nothing beside it. */
+export const besideOf = (value: unknown): Pick<Beside, 'value' | 'files'> | null =>
+  isObject(value) &&
+  'kind' in value &&
+  value.kind === 'plimsoll.beside' &&
+  'files' in value &&
+  Array.isArray(value.files)
+    ? (value as Beside)
+    : null
+
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const isFile = (value: unknown): value is FileResult =>

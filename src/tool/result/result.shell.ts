@@ -9,7 +9,7 @@ import type { Contract, ToolOutcome } from '../contract.ts'
 import { keepValue, type KeepLimits, type KeepParts, type KeepPlace, type Taken, takeRaw } from './keep.shell.ts'
 import { checkedResult, envelope } from '../outcome.ts'
 import { pagingOf } from './page.ts'
-import { rawOf } from './raw.ts'
+import { besideOf, rawOf } from './raw.ts'
 import type { Scrub } from './scrub.ts'
 import { bytesNamed, resultBytes, shortened, shortText, summarised } from './shorten.ts'
 
@@ -30,11 +30,37 @@ export interface Gathering {
 /** Reads what a tool returned to its end. @throws whatever its source throws */
 export async function gathered(contract: Contract, value: unknown, gathering: Gathering): Promise<ToolOutcome> {
   try {
-    return withFiles(await gather(contract, value, gathering), gathering.keeper)
+    const beside = besideOf(value)
+    if (beside) await keepBeside(contract, beside.files, gathering)
+    return withFiles(await gather(contract, beside ? beside.value : value, gathering), gathering.keeper)
   } catch (error) {
     // ours: the codes of `keep`
     if (Fault.is(error) && NOT_KEPT.has(error.code)) return { ok: false, error: envelope(error.code) }
     throw error
+  }
+}
+
+/** More than any tool has to show at once. */
+const MOST_BESIDE = 16
+
+/** What cannot be kept is left out: the value says what there was, and a call does not fail for a picture. */
+async function keepBeside(
+  contract: Contract,
+  files: readonly unknown[],
+  { keeper, scrub, signal }: Gathering,
+): Promise<void> {
+  if (!keeper) return
+  const { maxRawBytes } = contract
+  for (const one of files.slice(0, MOST_BESIDE)) {
+    const raw = rawOf(one)
+    if (!raw) continue
+    try {
+      // nothing of it is read as a value
+      const taken = await takeRaw(keeper.parts, keeper.place, raw, { maxResultBytes: 0, maxRawBytes, scrub, signal })
+      if (taken.is === 'kept') keeper.kept.push(taken.kept)
+    } catch (error) {
+      if (!Fault.is(error) || !NOT_KEPT.has(error.code)) throw error
+    }
   }
 }
 

@@ -1,0 +1,18 @@
+-- name: extractTurns
+-- the runs of a conversation that no extraction has read, oldest first, with what its user has said in them
+select r.id as "run!", r.generation as "generation!", r.ended_at is not null as "ended!", r.agent as "agent!", r.user_id as "user!",
+  r.subject_id as "subject!", coalesce(sum(m.tokens), 0)::int8 as "tokens!", coalesce(max(m.seq), 0)::int as "last!"
+from plimsoll.run r left join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id and m.role = 'user' and m.visibility = 'user'
+where r.tenant_id = :tenant::text and r.session_id = :session::text and r.generation > coalesce((select max(e.to_generation)
+  from plimsoll.errand e where e.tenant_id = :tenant::text and e.session_id = :session::text and e.kind = 'extract'
+    and e.outcome is distinct from 'forgotten'), 0)
+group by r.tenant_id, r.id order by r.generation;
+
+-- name: extractSource
+-- what the user has said themselves in these runs, as far as it is still there
+select m.run_id as run, m.seq, m.body, m.content_hash as hash from plimsoll.run r
+join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id
+where r.tenant_id = :tenant::text and r.session_id = :session::text and r.generation between :from::int8 and :to::int8
+  and m.role = 'user' and m.visibility = 'user' and not m.partial and m.user_id = :user::text and m.subject_id = :subject::text
+  and not exists (select from plimsoll.tombstone t where t.tenant_id = m.tenant_id and t.kind = 'message' and t.id = m.run_id || '.' || m.seq)
+order by r.generation, m.seq;
