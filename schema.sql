@@ -878,6 +878,47 @@ create table plimsoll.migration (
 alter table plimsoll.migration owner to plimsoll_owner;
 grant select on table plimsoll.migration to plimsoll_app;
 
+create table plimsoll.procedure (
+  tenant_id text not null,
+  id text not null,
+  environment text not null,
+  name text not null,
+  version integer not null,
+  body bytea not null,
+  body_hash text not null,
+  status text not null default 'proposed'::text,
+  sources text[] not null,
+  source_versions bigint[] not null,
+  evaluation text,
+  score double precision,
+  passed boolean,
+  evaluated_at timestamp with time zone,
+  proposed_by text not null,
+  created_at timestamp with time zone not null default now(),
+  approved_by text,
+  approved_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  forgotten_at timestamp with time zone,
+  constraint procedure_pkey PRIMARY KEY (tenant_id, id),
+  constraint procedure_tenant_id_environment_name_version_key UNIQUE (tenant_id, environment, name, version),
+  constraint procedure_check CHECK ((cardinality(source_versions) = cardinality(sources))),
+  constraint procedure_check1 CHECK (((status = ANY (ARRAY['approved'::text, 'retired'::text])) = (approved_at IS NOT NULL))),
+  constraint procedure_check2 CHECK (((approved_by IS NULL) = (approved_at IS NULL))),
+  constraint procedure_check3 CHECK (((passed IS NULL) = (evaluated_at IS NULL))),
+  constraint procedure_check4 CHECK (((forgotten_at IS NULL) = (octet_length(body) > 0))),
+  constraint procedure_check5 CHECK (((approved_at IS NULL) OR (passed IS TRUE))),
+  constraint procedure_sources_check CHECK ((cardinality(sources) > 0)),
+  constraint procedure_status_check CHECK ((status = ANY (ARRAY['proposed'::text, 'evaluated'::text, 'approved'::text, 'retired'::text, 'declined'::text]))),
+  constraint procedure_version_check CHECK ((version > 0))
+);
+alter table plimsoll.procedure enable row level security;
+alter table plimsoll.procedure force row level security;
+alter table plimsoll.procedure owner to plimsoll_owner;
+CREATE UNIQUE INDEX procedure_standing ON plimsoll.procedure USING btree (tenant_id, environment, name) WHERE (status = 'approved'::text);
+create policy tenant on plimsoll.procedure for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
+grant insert, select on table plimsoll.procedure to plimsoll_app;
+grant update (approved_at, approved_by, body, body_hash, ended_at, evaluated_at, evaluation, forgotten_at, passed, score, status) on table plimsoll.procedure to plimsoll_app;
+
 create table plimsoll.restore_log (
   name text not null,
   segment text not null default ''::text,
@@ -965,6 +1006,7 @@ create table plimsoll.run (
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
   parks_alone boolean not null default false,
+  procedures text[] not null default '{}'::text[],
   constraint run_pkey PRIMARY KEY (tenant_id, id),
   constraint run_check CHECK ((((status)::text = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (end_reason IS NOT NULL))),
   constraint run_check1 CHECK ((((status)::text = 'waiting_confirmation'::text) = (wait_reason IS NOT NULL))),
@@ -2209,10 +2251,11 @@ begin
       user_id text, subject text, permissions text[], agent text, release text, run text, parent_run text, parent_message text,
       max_steps int, max_tool_calls int, max_tokens int8, max_cost int8, max_attempts int, deadline_ms int8, progress_ms int8,
       reserved_tokens int8, reserved_cost int8, body text, hash text, tokens int, replaced jsonb, resting jsonb, event text,
-      response text, status int))
+      response text, status int, procedures text[]))
       with ordinality as t(tenant, environment, session, session_version, user_id, subject, permissions, agent, release, run,
         parent_run, parent_message, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, deadline_ms, progress_ms,
-        reserved_tokens, reserved_cost, body, hash, tokens, replaced, resting, event, response, status, n)
+        reserved_tokens, reserved_cost, body, hash, tokens, replaced, resting, event, response, status,
+        procedures, n)
     order by tenant, run
   loop
     if t.session_version is null then
@@ -2243,11 +2286,11 @@ begin
       and r.wait_reason = 'follower';
     insert into plimsoll.run (tenant_id, id, environment, session_id, generation, user_id, subject_id, permissions, agent, release,
       parent_run_id, status, event_seq, message_seq, deadline_at, progress_ms, max_steps, max_tool_calls, max_tokens, max_cost, max_attempts,
-      reserved_tokens, reserved_cost)
+      reserved_tokens, reserved_cost, procedures)
     values (t.tenant, t.run, t.environment, t.session, s.generation, t.user_id, t.subject, t.permissions, t.agent, t.release,
       t.parent_run, 'queued', 1, 1, now() + t.deadline_ms * interval '1 millisecond',
       t.progress_ms, t.max_steps, t.max_tool_calls,
-      t.max_tokens, t.max_cost, t.max_attempts, t.reserved_tokens, t.reserved_cost);
+      t.max_tokens, t.max_cost, t.max_attempts, t.reserved_tokens, t.reserved_cost, coalesce(t.procedures, '{}'));
     insert into plimsoll.message (tenant_id, run_id, seq, environment, session_id, user_id, subject_id, step, role, parent_message,
       body, content_hash, visibility, integrity, confidentiality, origin, tokens)
     values (t.tenant, t.run, 1, t.environment, t.session, t.user_id, t.subject, 0, 'user', t.parent_message,

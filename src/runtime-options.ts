@@ -10,6 +10,7 @@ import type { Random } from './kernel/random.ts'
 import type { Authorities } from './memory/authority.shell.ts'
 import type { Consolidators } from './memory/consolidate.ts'
 import type { Quota } from './memory/memory.store.ts'
+import type { Evaluators } from './memory/procedures.shell.ts'
 import type { Embedder } from './memory/recall/embedder.ts'
 import type { Authorize } from './run/acting.ts'
 import type { Agent } from './run/agent.ts'
@@ -56,6 +57,8 @@ export interface RuntimeOptions {
   readonly authorities?: Authorities
   /** What episodes come to that do not say the same, by the key that `consolidates` them; default: what enough of them share. */
   readonly consolidators?: Consolidators
+  /** What tries a procedure before an operator may approve it, by the name of the evaluation. */
+  readonly evaluators?: Evaluators
   /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
   readonly zoneOf?: (subject: string) => string
   /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */

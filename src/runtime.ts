@@ -40,6 +40,7 @@ import { together } from './memory/key.ts'
 import { scan } from './memory/detect/scan.ts'
 import { extractStore } from './memory/extract.store.ts'
 import { memoryOf } from './memory/memory.shell.ts'
+import type { Procedures } from './memory/procedures.shell.ts'
 import type { Quota } from './memory/memory.store.ts'
 import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
@@ -107,6 +108,8 @@ export interface Runtime {
   readonly reads: Reads
   /** What people do with what is remembered of them. */
   readonly memory: Centre
+  /** What operators make rules of, from what was experienced. */
+  readonly procedures: Procedures
   /** How long backups are kept, and with them what was forgotten; null when nobody has said. */
   readonly backupDays: number | null
   /** Who is there; `secret` signs tokens and cursors, and is the same in all processes of one installation. */
@@ -215,6 +218,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     embedder: options.embedder ?? null,
     systemOf,
     asking,
+    evaluators: options.evaluators ?? {},
     about: (actor, subject) => actorFrom({ ...actor, subject }),
     outdated: async (scope, memories) =>
       void (await background.forget(scope, { memories, messages: [], sessions: [] })),
@@ -309,6 +313,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     retention: retentionOf(retaining),
     reads,
     memory: memory.centre,
+    procedures: memory.procedures,
     backupDays: options.backupDays ?? null,
     door: (secret) => openDoor({ credentials, clock, random }, secret),
     createKey: (key) => makeKey({ credentials, clock, random, ids }, key),

@@ -12,7 +12,16 @@ import type { Agent, RuntimeOptions } from '../index.ts'
 const MODULES = ['.js', '.mjs']
 const TYPED = ['.ts', '.mts']
 
-const LINES = ['authorize', 'credentials', 'developmentOrigins', 'keys', 'objects', 'observe', 'sinks'] as const
+const LINES = [
+  'authorize',
+  'credentials',
+  'developmentOrigins',
+  'evaluators',
+  'keys',
+  'objects',
+  'observe',
+  'sinks',
+] as const
 
 export interface Definition {
   readonly agents: readonly Agent[]

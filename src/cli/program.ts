@@ -9,6 +9,7 @@ import type { ResolveOptions } from './effects.ts'
 import type { CreateOptions } from './keys.ts'
 import type { McpListOptions } from './mcp.ts'
 import { memoryWords } from './memory-words.ts'
+import { procedureWords } from './procedure-words.ts'
 import type { MigrateOptions } from './migrations.ts'
 import { keepFrames } from './errorlog.ts'
 import { failure, isUsage, type Output, output, usage } from './output.ts'
@@ -82,6 +83,7 @@ function commands(out: Output, exits: Exits): Command {
   effects(program, out)
   artifacts(program, out)
   memoryWords(program, out)
+  procedureWords(program, out)
   signals(program, out)
   keys(program, out)
   webhooks(program, out)

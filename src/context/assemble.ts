@@ -4,6 +4,7 @@
  * C1  rules and question are whole, or the context overflows before anybody is asked
  * C8  what changes with each question stands behind what does not: the beginning is sent again unchanged
  */
+import type { Rule } from '../memory/procedure.ts'
 import type { ModelMessage } from '../model/port.ts'
 import type { ContextLimits } from './limits.ts'
 import { acceptable, fileName, leftOutPart, partName, partsIn } from './media.ts'
@@ -26,6 +27,8 @@ export interface Remembered {
 /** What a context is made of, but for the texts of the agent, which are in every request. */
 export interface Context {
   readonly limits: ContextLimits
+  /** What was learned and approved, behind the rules of the agent; counted in `fixedTokens`. Default: nothing. */
+  readonly rules?: readonly Rule[]
   /** Of the rules and the descriptions of tools. */
   readonly fixedTokens: number
   /** Oldest first. */

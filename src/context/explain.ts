@@ -37,6 +37,8 @@ export interface Explanation {
   readonly left: readonly { readonly message: string; readonly tokens: number; readonly why: LeftWhy }[]
   readonly remembered: readonly { readonly id: string; readonly version: number }[]
   readonly summaries: readonly string[]
+  /** The approved procedures among the rules, in their order. */
+  readonly procedures: readonly { readonly name: string; readonly version: number }[]
   /** What the call before has sent in the same words; null before the first. A share is from 0 to 1. */
   readonly prefix: { readonly messages: number; readonly tokens: number; readonly share: number } | null
 }
@@ -64,6 +66,7 @@ export function explain(context: Context, run: string, step: number): Explanatio
     left: leftOf(given, of),
     remembered: of.remembered.map(({ id, version }) => ({ id, version })),
     summaries: of.summaries.map(({ id }) => id),
+    procedures: (context.rules ?? []).map(({ name, version }) => ({ name, version })),
     prefix: before && sharedPrefix(assemble(before), of, context.fixedTokens),
   }
 }

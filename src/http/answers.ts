@@ -264,6 +264,7 @@ export const answers = {
     ),
     memories: z.array(z.strictObject({ id: z.string(), version: z.int() })),
     summaries: z.array(z.string()),
+    procedures: z.array(z.strictObject({ name: z.string(), version: z.number() })),
     shared_prefix: maybe(z.strictObject({ messages: z.int(), tokens: z.int(), share: z.number() })).describe(
       'What the call before has sent in the same words',
     ),

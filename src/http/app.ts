@@ -15,6 +15,7 @@ import { memoryOperatorRoutes } from './memory-operator.ts'
 import { openapi } from './openapi.ts'
 import { operatorRoutes } from './operator.ts'
 import { problemOf } from './problem.ts'
+import { procedureRoutes } from './procedures.ts'
 import type { Pumping } from './pump.ts'
 import { type Env, invalid, type Parts } from './request.ts'
 import { retentionRoutes } from './retention.ts'
@@ -90,5 +91,6 @@ export function appPlane(options: AppOptions): Hono<Env> {
   retentionRoutes(app, options)
   summaryRoutes(app, options)
   errandRoutes(app, options)
+  procedureRoutes(app, options)
   return app
 }

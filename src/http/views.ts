@@ -161,6 +161,7 @@ export const context = (x: ContextView) => ({
   left_out: x.left.map(({ message, tokens, why }) => ({ message_id: message, tokens, why })),
   memories: x.remembered,
   summaries: x.summaries,
+  procedures: x.procedures,
   shared_prefix: x.prefix,
 })
 

@@ -17,6 +17,7 @@ export const ID_PREFIXES = [
   'mcd',
   'del',
   'ern',
+  'prc',
 ] as const
 export type IdPrefix = (typeof ID_PREFIXES)[number]
 export type Id<P extends IdPrefix> = `${P}_${string}`

@@ -10,10 +10,12 @@ import { blankCall, blankMessage } from './blank.ts'
 import type { By } from './candidate.store.ts'
 import type { CallPlace, Deletion, ForgetStore } from './forget.store.ts'
 import { indexMemories, type Indexing } from './indexing.shell.ts'
+import type { ProcedureStore } from './procedure.store.ts'
 
 export interface Forgetting {
   readonly store: ForgetStore
   readonly indexing: Indexing
+  readonly rules: Pick<ProcedureStore, 'forget'>
   readonly ids: Ids
   /** Keys whose memories go with the message that they come from. */
   readonly withSource: readonly string[]
@@ -84,6 +86,8 @@ const DERIVATIVES: Readonly<Record<string, Part>> = {
     }
     return removed
   },
+  /** What an operator has made a rule of: no run is given it any more. */
+  procedures: ({ rules }, scope, deletion) => rules.forget(scope, only(deletion)),
   versions: ({ store }, scope, deletion) => store.versions(scope, only(deletion)),
   quotes: ({ store }, scope, deletion) => store.quotes(scope, only(deletion)),
   vectors: ({ indexing }, scope, deletion) => indexing.recall.forgetVectors(scope, only(deletion)),

@@ -63,4 +63,6 @@ select m.id as "id!", m.kind as "kind!", m.status as "status!", m.importance, m.
   (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt!", coalesce(m.expires_at <= now(), false) as "expired!"
 from plimsoll.memory m
 where m.tenant_id = :tenant::text and m.environment = :environment::text and m.subject_id = :subject::text and m.deleted_at is null
-  and m.confirmed_by is null;
+  and m.confirmed_by is null
+  -- a rule would end with it
+  and not exists (select from plimsoll.procedure p where p.tenant_id = m.tenant_id and p.status = 'approved' and m.id = any (p.sources));

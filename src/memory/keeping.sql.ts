@@ -186,11 +186,12 @@ export interface EvictableRow {
  * what a subject has that no person has confirmed
  */
 export const evictable: Statement<EvictableParams, EvictableRow> = {
-  name: 'keeping_evictable_574c4dac',
+  name: 'keeping_evictable_16cdbaee',
   text: `select m.id as "id", m.kind as "kind", m.status as "status", m.importance, m.confidence, m.use_count as "useCount",
   (extract(epoch from m.recorded_at) * 1000)::int8 as "recordedAt", coalesce(m.expires_at <= now(), false) as "expired"
 from plimsoll.memory m
 where m.tenant_id = $1::text and m.environment = $2::text and m.subject_id = $3::text and m.deleted_at is null
-  and m.confirmed_by is null`,
+  and m.confirmed_by is null
+  and not exists (select from plimsoll.procedure p where p.tenant_id = m.tenant_id and p.status = 'approved' and m.id = any (p.sources))`,
   params: ['tenant', 'environment', 'subject'],
 }

@@ -20,6 +20,8 @@ import { type Keeping, rounds } from './keeping.shell.ts'
 import { keepingStore } from './keeping.store.ts'
 import { lexVersion } from './lex/lex.ts'
 import { memoryStore, type MemoryStore, type Quota } from './memory.store.ts'
+import { type Evaluators, type Procedures, proceduresOf } from './procedures.shell.ts'
+import { procedureStore } from './procedure.store.ts'
 import type { Embedder } from './recall/embedder.ts'
 import { recallStore, type RecallStore } from './recall/recall.store.ts'
 import type { Remembering } from './remember.shell.ts'
@@ -39,7 +41,7 @@ export interface MemoryParts
       | 'about'
       | 'outdated'
     >,
-    Omit<Forgetting, 'store' | 'ids' | 'indexing'> {
+    Omit<Forgetting, 'store' | 'ids' | 'indexing' | 'rules'> {
   readonly db: Db
   readonly keys: ContentKeys
   readonly clock: Clock
@@ -47,6 +49,8 @@ export interface MemoryParts
   readonly quota: Quota
   readonly consolidators: Consolidators
   readonly embedder: Embedder | null
+  /** What tries procedures before they are approved. */
+  readonly evaluators: Evaluators
   /** Who forgets where nobody has asked for it. */
   readonly systemOf: (scope: Pick<Scope, 'tenant' | 'environment'>) => Actor
   /** Of the Unicode data that words are cut by: part of the version of the index. */
@@ -60,6 +64,7 @@ export interface Memory {
   readonly remembering: Remembering
   readonly indexing: Indexing
   readonly centre: Centre
+  readonly procedures: Procedures
   /** Puts one memory out of use whose authority says something else. */
   readonly outdate: (
     scope: Scope,
@@ -86,7 +91,8 @@ export function memoryOf(parts: MemoryParts): Memory {
   const sources = sourceStore(db, keys)
   const recall = recallStore(db, keys, lexVersion(parts.icu))
   const indexing: Indexing = { sources, recall }
-  const forgetting: Forgetting = { ...parts, store: forgetStore(db, keys), indexing }
+  const rules = procedureStore(db, keys)
+  const forgetting: Forgetting = { ...parts, store: forgetStore(db, keys), indexing, rules }
   const { ids, registry, embedder } = parts
   const looked = keepingStore(db, keys)
   const remembering: Remembering = {
@@ -118,6 +124,7 @@ export function memoryOf(parts: MemoryParts): Memory {
     recall,
     remembering,
     indexing,
+    procedures: proceduresOf({ ...parts, store: rules, inspect }),
     centre: centreOf({ ...parts, memories, candidates, forgetting, remembering }),
     outdate: async (scope, fact, by) => parts.outdated(scope, await memories.authorityChanged(scope, fact, by)),
     forgetting: (everyMs, onError) =>

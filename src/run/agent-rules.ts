@@ -4,6 +4,7 @@ import type { SummarySpec } from '../context/summary.ts'
 import type { ExtractSpec } from '../memory/extract.ts'
 import { MEDIA_KINDS, type MediaKind } from '../kernel/media.ts'
 import { isPrice } from '../model/price.ts'
+import { PROCEDURE_NAME } from '../memory/procedure.ts'
 import { type Problem, problem } from '../tool/problem.ts'
 import type { AgentSpec, BudgetSpec } from './agent-spec.ts'
 import { HOOKS } from './hooks.ts'
@@ -25,6 +26,7 @@ const LINES: Readonly<Record<keyof AgentSpec, true>> = {
   instructions: true,
   tools: true,
   accepts: true,
+  procedures: true,
   budget: true,
   onMessage: true,
   onReject: true,
@@ -83,6 +85,15 @@ const isAbsence = (value: AgentSpec['onDisconnect']): boolean =>
 const isRegistry = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && typeof (value as { find?: unknown }).find === 'function'
 
+/** Each is at the beginning of every request. */
+const MOST_PROCEDURES = 20
+const areProcedures = (value: unknown): boolean =>
+  value === undefined ||
+  (Array.isArray(value) &&
+    value.length <= MOST_PROCEDURES &&
+    value.every((name) => typeof name === 'string' && PROCEDURE_NAME.test(name)) &&
+    new Set(value).size === value.length)
+
 /** Everything that is wrong with an agent. JavaScript has no compiler, so the lines are looked at too. */
 export function agentProblems(name: string, spec: AgentSpec): readonly Problem[] {
   const unknown = [
@@ -126,6 +137,7 @@ const agentRules = (name: string, s: AgentSpec): Rule[] => [
   [!NAME.test(name), 'name_illegal', '/name', 'A name is lower-case letters, digits, `-` and `_`, and begins with a letter.', "`agent('support', { … })`."],
   [s.instructions !== undefined && typeof s.instructions !== 'string', 'instructions_illegal', '/instructions', 'The rules for the model are one text.', "`instructions: 'Answer in one sentence.'`."],
   [s.tools !== undefined && !Array.isArray(s.tools), 'tools_illegal', '/tools', 'The tools are a list of contracts.', '`tools: [refund]`.'],
+  [!areProcedures(s.procedures), 'procedures_illegal', '/procedures', 'The procedures are at most 20 names, each once: lower-case letters, digits, `-` and `_`.', "`procedures: ['refund_steps']`."],
   [!oneOf(s.onMessage, 'queue', 'replace', 'reject'), 'on_message_illegal', '/onMessage', 'What a new message does is one of three.', "`onMessage: 'queue'`, `'replace'` or `'reject'`."],
   [!oneOf(s.onReject, 'observe', 'end'), 'on_reject_illegal', '/onReject', 'What a rejection does is one of two.', "`onReject: 'observe'` or `'end'`."],
   ['fallback' in s, 'fallback_without_gate', '/fallback', "A fallback model must have passed the agent's evaluation, and there is no such gate yet.", "remove `fallback`; `degrade: { handOver: '…' }` is there."],

@@ -25,6 +25,8 @@ export interface AgentSpec {
   /** Rules for the model; never cut from the context. */
   readonly instructions?: string
   readonly tools?: readonly Contract[]
+  /** Names of procedures: those that are approved when a run is made are among its rules. See docs/memory.md. */
+  readonly procedures?: readonly string[]
   readonly budget: BudgetSpec
   /** Pictures, documents and sounds that a message may carry and a tool may show: `['image', 'pdf', 'audio']`; default: none. */
   readonly accepts?: readonly MediaKind[]

@@ -45,6 +45,8 @@ export interface Agent {
   readonly model: Model
   readonly instructions: string
   readonly tools: Registry
+  /** Names of what was learned, in the order in which it is told. */
+  readonly procedures: readonly string[]
   readonly limits: Limits
   readonly seconds: number
   /** The longest time of a model call, its repeats included. */
@@ -117,6 +119,8 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     ...(spec.context && { context: { ...spec.context } }),
     ...(spec.countTokens && { countsTokens: true }),
     ...(spec.accepts && { accepts: [...spec.accepts].sort() }),
+    // their versions are the run's: they stand beside the release, in its row
+    ...(spec.procedures && { procedures: [...spec.procedures] }),
     ...(spec.memory && { memory: spec.memory.hash, onMemoryFailure: spec.onMemoryFailure ?? 'answer' }),
     // what they do is code, and code has no hash here: that there are some is said
     ...(spec.hooks && { hooks: Object.keys(spec.hooks).sort() }),
@@ -129,6 +133,7 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     model: spec.model,
     instructions,
     tools,
+    procedures: Object.freeze([...(spec.procedures ?? [])]),
     limits: Object.freeze(limits),
     seconds,
     modelMs: Math.round(modelSeconds * 1000),
@@ -249,6 +254,7 @@ export const unknownAgent = (name: string): Agent =>
     model: { id: 'unknown', contextTokens: 0, maxOutputTokens: 0, price: null, stream: refuseToAnswer },
     instructions: '',
     tools: registry([]),
+    procedures: [],
     limits: { steps: 0, toolCalls: 0, tokens: 0, cost: 0, attempts: 0 },
     seconds: 0,
     modelMs: 0,

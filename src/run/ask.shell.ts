@@ -2,6 +2,7 @@
 import { assemble, type Assembled, type Context, messagesOf, type Part, type Remembered } from '../context/assemble.ts'
 import { corrected, type Factor, NO_FACTOR } from '../context/correction.ts'
 import { halved, tightened } from '../context/limits.ts'
+import { type Rule, rulesText } from '../memory/procedure.ts'
 import { Fault, type FaultCode } from '../kernel/fault.ts'
 import { parseStrict } from '../kernel/json.ts'
 import { type AttemptResult, attempt } from '../model/attempt.shell.ts'
@@ -33,7 +34,8 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   const memory = await still(parts, work, recalled && 'memory' in recalled ? recalled.memory : [])
   if (memory === null && parts.agent.memory?.endsWithout) return WITHOUT_MEMORY
   const withoutMemory = recalled?.state === 'unavailable' || memory === null
-  const context: Context = { ...run.context, memory: memory ?? [], withoutMemory }
+  const rules = await rulesLeft(parts, run)
+  const context: Context = { ...run.context, rules, memory: memory ?? [], withoutMemory }
   const hooked = hooksBefore(parts, work)
   if (hooked === null) return failedHook(run)
   const factor = parts.factors?.of(parts.agent.model.id) ?? NO_FACTOR
@@ -45,7 +47,7 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   const deadlineMs = parts.clock.now() + Math.min(work.leftMs, parts.agent.modelMs)
   const sending: Sending = { sent: false, attempts: 0, deadlineMs }
   const maxOutputTokens = answerRoom(parts.agent, assembled, { factor, reserved: reservation.maxOutputTokens })
-  const given = { hooked, sending, attached, maxOutputTokens }
+  const given = { rules, hooked, sending, attached, maxOutputTokens }
   let result = await send(parts, work, sent, given)
   // the provider counts otherwise than we do: once more with half of it, instead of a conversation that is stuck
   const isTooLong = 'fault' in result && result.fault.code === 'model_context_overflow' && !sending.sent
@@ -64,7 +66,8 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   if ('fault' in result) throwIfHandedBack(signal)
   if ('answer' in result && result.answer.kind === 'final' && !hookAllows(parts, run, result.answer.text))
     return failedHook(run, result)
-  if ('answer' in result && !isTooLong && attached.size === 0) learn(parts, sent, result.answer)
+  if ('answer' in result && !isTooLong && attached.size === 0)
+    learn(parts, { fixedTokens: context.fixedTokens, sent }, result.answer)
   const calls =
     'answer' in result && result.answer.kind === 'calls'
       ? propose(run, withTools(parts.agent, hooked), result.answer.calls)
@@ -98,9 +101,13 @@ function answerRoom(
 }
 
 /** Media are estimated too coarsely to learn from. What hooks have added is in the rules already. */
-function learn({ factors, agent }: ActParts, sent: readonly Part[], { usage }: ModelAnswer): void {
+function learn(
+  { factors, agent }: ActParts,
+  { fixedTokens, sent }: { readonly fixedTokens: number; readonly sent: readonly Part[] },
+  { usage }: ModelAnswer,
+): void {
   if (usage.input === undefined || usage.suspect) return
-  const estimated = sent.reduce((sum, part) => sum + part.tokens, agent.fixedTokens)
+  const estimated = sent.reduce((sum, part) => sum + part.tokens, fixedTokens)
   factors?.learn(agent.model.id, { estimated, reported: usage.input, isExact: agent.context.count !== undefined })
 }
 
@@ -164,6 +171,16 @@ async function still(
   }
 }
 
+/** G2: what was forgotten since the run was read is no rule any more. Nothing is sent when nobody knows. */
+async function rulesLeft({ runs }: ActParts, { key, context: { rules = [] } }: Run): Promise<readonly Rule[]> {
+  if (rules.length === 0) return rules
+  const left = await runs.rulesLeft(
+    key,
+    rules.map((rule) => rule.id),
+  )
+  return rules.filter((rule) => left.has(rule.id))
+}
+
 /** A call with all of its attempts: whether anything came, how many there were, until when. */
 interface Sending {
   sent: boolean
@@ -176,6 +193,7 @@ async function send(
   work: Work,
   sent: readonly Part[],
   given: {
+    readonly rules: readonly Rule[]
     readonly hooked: Narrowed
     readonly sending: Sending
     readonly attached: Attached
@@ -184,9 +202,9 @@ async function send(
 ): Promise<AttemptResult> {
   const { agent } = parts
   const { run, signal } = work
-  const { hooked, sending, attached, maxOutputTokens } = given
+  const { rules, hooked, sending, attached, maxOutputTokens } = given
   const request: ModelRequest = {
-    messages: messagesOf(agent.instructions, { parts: sent }, attached),
+    messages: messagesOf(rulesText(agent.instructions, rules), { parts: sent }, attached),
     tools: offered(agent, work, hooked),
     maxOutputTokens,
   }

@@ -195,8 +195,8 @@ export async function surrender(parts: Driving, lease: Lease): Promise<void> {
   const rows = await parts.runs.load(lease)
   if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return
   const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
-  // without the transcript, which may be what is damaged
-  const { run, leftMs } = readSnapshot({ ...rows, messages: [] }, lease, agent, parts.sealer)
+  // without the transcript and the rules, which may be what is damaged
+  const { run, leftMs } = readSnapshot({ ...rows, messages: [], rules: [] }, lease, agent, parts.sealer)
   const action = next(run, leftMs)
   const report: Report =
     action.do === 'end'

@@ -7,6 +7,8 @@ import type { Id } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
 import type { Lease } from '../journal/lease.store.ts'
+import type { Rule } from '../memory/procedure.ts'
+import { procedureStore } from '../memory/procedure.store.ts'
 import { answeredKey, coverOf, encodeStep, hashBody, keyOf, signalKey, veiled } from './encode.ts'
 import { attend, audited, before, cancel, load, openSession, step, submit, tell } from './run.sql.ts'
 import type { SnapshotRows } from './snapshot.ts'
@@ -55,6 +57,10 @@ export interface RunStore {
   attend(scope: Scope, run: string, absence: Absence): Promise<boolean>
   submit(scope: Scope, submission: Submission): Promise<Submitted>
   before(scope: Scope, session: string): Promise<SessionBefore | null>
+  /** The approved procedures of these names, for a run that is about to be made. */
+  rulesNow(scope: Scope, names: readonly string[]): Promise<readonly Rule[]>
+  /** Which of the procedures that a run keeps have not been forgotten since. */
+  rulesLeft(key: RunKey, ids: readonly string[]): Promise<ReadonlySet<string>>
   /** False when the id is taken. */
   openSession(scope: Scope, session: string, agent: string): Promise<boolean>
 }
@@ -126,7 +132,10 @@ export function runStore(db: Db, keys: ContentKeys): RunStore {
     return made
   }
 
+  const procedures = procedureStore(db, keys)
   return {
+    rulesNow: (scope, names) => procedures.standing(scope, names),
+    rulesLeft: (key, ids) => procedures.stillKept(key, ids),
     // the row comes from the transition, the key from the evidence: a confused tenant is outside the wall
     commit: (lease, run, moved) =>
       senderOf(lease.worker)({
@@ -141,7 +150,9 @@ export function runStore(db: Db, keys: ContentKeys): RunStore {
     },
     async load(key) {
       const [row] = await db.call(load, { tenant: key.tenant, environment: key.environment, run: key.run })
-      return (row?.snapshot as SnapshotRows | null | undefined) ?? null
+      const rows = (row?.snapshot as SnapshotRows | null | undefined) ?? null
+      if (!rows || rows.run.procedures.length === 0) return rows
+      return { ...rows, rules: await procedures.kept(key, rows.run.procedures) }
     },
     async isAudited(scope, run, { action, target, actor, outcome }) {
       const { tenant } = scope

@@ -6,9 +6,11 @@
 import { type Context, promptTokens } from '../context/assemble.ts'
 import type { MessageBody, TranscriptMessage } from '../context/message.ts'
 import { bodyOf, summariesFor } from '../context/summary.ts'
+import { tokensOf } from '../context/tokens.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Labels } from '../kernel/labels.ts'
+import { openRule, type Rule, ruleText, type SealedRule } from '../memory/procedure.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
 import type { ContentKeys } from '../db/seal.ts'
 import type { Agent } from './agent.ts'
@@ -27,6 +29,8 @@ export interface SnapshotRows {
   readonly confirmations: readonly ConfirmationRow[]
   /** Verified when the run was made. */
   readonly summaries: readonly SummaryRow[]
+  /** Those that stood when the run was made and still have their text; absent: none did. */
+  readonly rules?: readonly SealedRule[]
 }
 
 interface RunRow {
@@ -63,6 +67,8 @@ interface RunRow {
   readonly confidentiality: Run['confidentiality']
   readonly watermark_from: string | null
   readonly end_reason: Run['end']
+  /** Ids of the procedures that stood when the run was made. */
+  readonly procedures: readonly string[]
 }
 
 interface MessageRow extends Labels {
@@ -138,9 +144,11 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
       throw new Fault('content_damaged', `A message of run ${m.run} does not match its hash.`)
     return { run: m.run, seq: m.seq, step: m.step, body, tokens: m.tokens, partial: m.partial }
   })
+  const rules = (rows.rules ?? []).map((sealed) => openRule(keys, key.tenant, sealed))
   const context: Context = {
     limits: agent.context,
-    fixedTokens: agent.fixedTokens,
+    rules,
+    fixedTokens: agent.fixedTokens + tokensOfRules(rules, agent),
     transcript,
     memory: [],
     memoryTokens: agent.memory ? agent.context.memory : 0,
@@ -195,6 +203,10 @@ export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys
   }
   return { run, leftMs: rows.deadline_ms, isAlone: rows.alone }
 }
+
+/** Of what a run has besides the texts of its agent in every request. */
+export const tokensOfRules = (rules: readonly Rule[], { context }: Pick<Agent, 'context'>): number =>
+  rules.reduce((all, rule) => all + tokensOf(ruleText(rule), context.count), 0)
 
 interface Opener {
   readonly open: (sealed: string) => unknown

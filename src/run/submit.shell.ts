@@ -15,6 +15,7 @@ import { scopeOf } from '../request/actor.ts'
 import type { Agent } from './agent.ts'
 import { reserve } from './budget.ts'
 import { hashBody } from './encode.ts'
+import { tokensOfRules } from './snapshot.ts'
 import type { RunStore, SessionBefore, Submission, Submitted } from './run.store.ts'
 import type { ToolServices } from './services.shell.ts'
 import { dropUploads, type GivenPart, keepUploads } from './uploads.shell.ts'
@@ -74,12 +75,14 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
   const media = uploads.parts
   const body: MessageBody = { role: 'user', text: request.text, ...(media.length > 0 && { parts: media }) }
   const tokens = media.reduce((sum, part) => sum + part.tokens, tokensOf(request.text, agent.context.count))
+  const rules = agent.procedures.length > 0 ? await parts.runs.rulesNow(scope, agent.procedures) : []
+  const fixedTokens = agent.fixedTokens + tokensOfRules(rules, agent)
   const paid = reserve(
     { limits: agent.limits, rules: agent.rules },
     { tokens: 0, cost: 0 },
     // a longer conversation is cut before it is sent
     Math.min(
-      agent.fixedTokens + (agent.memory ? agent.context.memory : 0) + (before?.tokens ?? 0) + tokens,
+      fixedTokens + (agent.memory ? agent.context.memory : 0) + (before?.tokens ?? 0) + tokens,
       agent.context.most,
     ),
   )
@@ -121,6 +124,7 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
       reserved_tokens: reservation.tokens,
       reserved_cost: reservation.cost,
       tokens,
+      procedures: rules.map((rule) => rule.id),
     },
   })
   await parts.fault('submit.after')

@@ -68,6 +68,8 @@ const APP_WRITES = [
   'memory_vector update (body, dimensions, model, version)',
   'memory_version insert',
   'memory_version update (value, value_hash)',
+  'procedure insert',
+  'procedure update (approved_at, approved_by, body, body_hash, ended_at, evaluated_at, evaluation, forgotten_at, passed, score, status)',
   'restore_log update (segment, written_at)',
   'retention insert',
   'retention update (after_at, after_run, days, kept_at)',

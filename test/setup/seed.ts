@@ -340,6 +340,7 @@ export const TENANT_TABLES = [
   'memory_vector',
   'memory_version',
   'message',
+  'procedure',
   'retention',
   'run',
   'session',

@@ -104,6 +104,8 @@ export async function seedMemory(store: TestStore, place: { tenant_id: string; e
   await insert(store, 'errand', { ...place, ...ranged, id: unique('ern'), kind: 'summary', upto: unique('run') })
   const made = { from_message: 'run.1', to_message: 'run.2', model: 'small', prompt: 1, state: 'verified', body: value }
   await insert(store, 'summary', { ...place, ...ranged, id: unique('ern'), ...made })
+  const learned = { id: unique('prc'), name: unique('p'), version: 1, body: value, body_hash: 'h', proposed_by: 'olga' }
+  await insert(store, 'procedure', { ...place, ...learned, sources: `{${id}}`, source_versions: '{1}' })
   await insert(store, 'deletion_part', { ...place, deletion_id: deletion, derivative: 'versions' })
   return id
 }
@@ -125,6 +127,8 @@ const FORGED: Readonly<Record<string, string>> = {
   delivery: `insert into plimsoll.delivery (tenant_id, environment, endpoint_id, run_id, sent, head) values ($1, $2, 'forged', 'forged', 0, 1)`,
   delivery_attempt: `insert into plimsoll.delivery_attempt (tenant_id, environment, endpoint_id, run_id, seq, epoch, outcome, millis)
     values ($1, $2, 'forged', 'forged', 1, 1, 'delivered', 1)`,
+  procedure: `insert into plimsoll.procedure (tenant_id, environment, id, name, version, body, body_hash, sources, source_versions, proposed_by)
+    values ($1, $2, 'forged', 'forged', 1, 'x', '', '{x}', '{1}', 'x')`,
   errand: `insert into plimsoll.errand (tenant_id, environment, id, kind, agent, session_id, user_id, subject_id, from_generation, to_generation,
       upto) values ($1, $2, 'forged', 'x', 'x', 'x', 'x', 'x', 1, 1, 'x')`,
   summary: `insert into plimsoll.summary (tenant_id, environment, id, session_id, user_id, subject_id, agent, from_generation, to_generation,

@@ -33,6 +33,8 @@ export interface Submitting {
   readonly replaced: readonly string[]
   /** Runs that rest because nobody was there (K2). */
   readonly resting?: readonly string[]
+  /** Rules that stand for the run. */
+  readonly procedures?: readonly string[]
   readonly event: string
   readonly response: string | null
   readonly status: number | null
@@ -181,6 +183,7 @@ function begin(tables: Tables, { session, t, known, replace }: Beginning): void 
       due_at: now,
       deadline_at: now + t.deadline_ms,
       progress_ms: t.progress_ms,
+      procedures: t.procedures ?? [],
       ...{ max_steps, max_tool_calls, max_tokens, max_cost, max_attempts, reserved_tokens, reserved_cost },
     }),
   )

@@ -54,6 +54,7 @@ export interface RunRow extends Owner {
   progress_ms: number
   followed_until: number | null
   parks_alone: boolean
+  procedures: readonly string[]
   deadline_at: number
   max_steps: number
   max_tool_calls: number
@@ -295,6 +296,7 @@ export const DEFAULTS: { readonly [T in TableName]: Partial<Rows[T]> } = {
     progress_at: null,
     followed_until: null,
     parks_alone: false,
+    procedures: [],
     used_tool_calls: 0,
     used_tokens: 0,
     used_cost: 0,
