@@ -55,10 +55,10 @@ export interface RuntimeOptions {
   readonly embedder?: Embedder
   /** Readers of facts that memories repeat, by the name that keys give as `authority`; asked whenever one is used. */
   readonly authorities?: Authorities
-  /** What tries a procedure before an operator may approve it, by the name of the evaluation. */
-  readonly evaluators?: Evaluators
   /** What episodes come to that do not say the same, by the key that `consolidates` them; default: what enough of them share. */
   readonly consolidators?: Consolidators
+  /** What tries a procedure before an operator may approve it, by the name of the evaluation. */
+  readonly evaluators?: Evaluators
   /** IANA name of the zone of a subject, for "yesterday"; default UTC. */
   readonly zoneOf?: (subject: string) => string
   /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */

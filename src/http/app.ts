@@ -90,7 +90,7 @@ export function appPlane(options: AppOptions): Hono<Env> {
   endpointRoutes(app, options)
   retentionRoutes(app, options)
   summaryRoutes(app, options)
-  procedureRoutes(app, options)
   errandRoutes(app, options)
+  procedureRoutes(app, options)
   return app
 }

@@ -70,7 +70,7 @@ function candidateRoutes(app: Hono<Env>, { runtime, door }: Parts): void {
 
   app.get('/ops/v1/memory-candidates', async (c) => {
     const { after, limit, answer } = pageOf(c, door, queryOf(c, queries.page))
-    const { items, next } = await memory.questions(c.get('caller').actor, { after, limit })
+    const { items, next } = await memory.sharedQuestions(c.get('caller').actor, { after, limit })
     return c.json(answer(items.map(views.candidate), next))
   })
 
@@ -87,14 +87,14 @@ function candidateRoutes(app: Hono<Env>, { runtime, door }: Parts): void {
     queryOf(c, queries.none)
     const at = { id: idOf(c, 'mcd'), version: seen(c) }
     const { value } = await bodyOf(c, bodies.acceptance)
-    return c.json(performed(await memory.accept(c.get('caller').actor, { ...at, hash: value.hash }), 200).body)
+    return c.json(performed(await memory.acceptShared(c.get('caller').actor, { ...at, hash: value.hash }), 200).body)
   })
 
   app.post('/ops/v1/memory-candidates/:id/decline', async (c) => {
     queryOf(c, queries.none)
     const at = { id: idOf(c, 'mcd'), version: seen(c) }
     await bodyOf(c, common.nothing)
-    const { id, status, version } = await memory.decline(c.get('caller').actor, at)
+    const { id, status, version } = await memory.declineShared(c.get('caller').actor, at)
     return c.json({ id, status, version })
   })
 }

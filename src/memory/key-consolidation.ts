@@ -1,12 +1,19 @@
 /** What is wrong between a key that consolidates and the key that it grows from (E12). */
 import { type Problem, problem, type Rule } from '../tool/problem.ts'
-import type { MemoryKey } from './key.ts'
-import type { Sensitivity } from './kinds.ts'
+import type { Place, Sensitivity } from './kinds.ts'
+
+/** A key, as far as it matters here. */
+interface Growing {
+  readonly name: string
+  readonly scopes: readonly Place[]
+  readonly sensitivity: Sensitivity
+  readonly consolidates: { readonly from: string } | null
+}
 
 const SENSITIVE: readonly Sensitivity[] = ['none', 'personal', 'special']
 
 /** Of keys that are right by themselves. */
-export const consolidationProblems = (keys: readonly MemoryKey[]): readonly Problem[] =>
+export const consolidationProblems = (keys: readonly Growing[]): readonly Problem[] =>
   keys.flatMap((key) => {
     if (key.consolidates === null) return []
     const { from } = key.consolidates
@@ -17,7 +24,7 @@ export const consolidationProblems = (keys: readonly MemoryKey[]): readonly Prob
       .slice(0, 1)
   })
 
-function rulesOf({ name, scopes, sensitivity }: MemoryKey, source: MemoryKey | undefined): Rule[] {
+function rulesOf({ name, scopes, sensitivity }: Growing, source: Growing | undefined): Rule[] {
   const at = `/${name}/consolidates`
   const lower = source && SENSITIVE.indexOf(sensitivity) < SENSITIVE.indexOf(source.sensitivity)
   return [

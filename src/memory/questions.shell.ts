@@ -6,7 +6,7 @@
  */
 import { Fault } from '../kernel/fault.ts'
 import type { SessionId } from '../kernel/ids.ts'
-import type { Actor, Scope } from '../kernel/scope.ts'
+import type { Actor } from '../kernel/scope.ts'
 import { accept } from './accept.shell.ts'
 import type { Asked, CandidateStore, Question } from './candidate.store.ts'
 import type { CandidateId } from './entry.ts'
@@ -14,22 +14,27 @@ import { type Page, pageOf, type PageWanted } from './page.ts'
 import type { Occasion, Outcome } from './remember.shell.ts'
 import type { StewardParts } from './steward.shell.ts'
 
-/** Of a person about themselves; of an operator about places that several read, there without content until it is revealed. */
+type At = { readonly id: CandidateId; readonly version: number }
+
+/** The first four by the person's own token; the others by an operator, about places that several read. */
 export interface Questions {
   questions(actor: Actor, page: PageWanted): Promise<Page<Question>>
   question(actor: Actor, id: CandidateId): Promise<Question>
-  /** For operators: one with its content, and the reason in the audit. */
-  revealQuestion(actor: Actor, id: CandidateId, reason: string): Promise<Question>
   /**
    * Lets exactly the value be remembered that `hash` says was shown.
    * @throws Fault `already_decided`, `confirmation_expired`, `precondition_failed`, `params_hash_differs`
    */
-  accept(
-    actor: Actor,
-    at: { readonly id: CandidateId; readonly version: number; readonly hash: string },
-  ): Promise<Outcome>
+  accept(actor: Actor, at: At & { readonly hash: string }): Promise<Outcome>
   /** @throws Fault `already_decided`, `confirmation_expired`, `precondition_failed` */
-  decline(actor: Actor, at: { readonly id: CandidateId; readonly version: number }): Promise<Question>
+  decline(actor: Actor, at: At): Promise<Question>
+  /** Without content. */
+  sharedQuestions(actor: Actor, page: PageWanted): Promise<Page<Question>>
+  /** One with its content, and the reason in the audit. */
+  revealQuestion(actor: Actor, id: CandidateId, reason: string): Promise<Question>
+  /** As `accept`. */
+  acceptShared(actor: Actor, at: At & { readonly hash: string }): Promise<Outcome>
+  /** As `decline`. */
+  declineShared(actor: Actor, at: At): Promise<Question>
 }
 
 export interface QuestionParts extends StewardParts {
@@ -40,23 +45,26 @@ export function questionsOf(parts: QuestionParts): Questions {
   const { memories, candidates, ids } = parts
   const by = (actor: Actor) => ({ audit: ids.next('aud'), actorKind: actor.kind, actor: actor.user })
   /** R6: what is remembered is shown to the person, by the person's own token. */
-  const answering = (actor: Actor): Scope => {
-    if (actor.kind !== 'end_user' && actor.kind !== 'operator')
-      throw new Fault('permission_denied', "This needs an end user's token.")
-    return parts.scopeOf(actor)
+  const own = (actor: Actor): Asked => {
+    if (actor.kind !== 'end_user') throw new Fault('permission_denied', "This needs an end user's token.")
+    return { subject: actor.subject, user: actor.user }
   }
-  const askedOf = ({ kind, subject, user }: Actor): Asked =>
-    kind === 'operator' ? { subject: '', user: '' } : { subject, user }
-  const blank = (actor: Actor, question: Question): Question =>
-    actor.kind === 'operator' ? { ...question, entry: null, hash: '' } : question
-  async function whole(actor: Actor, id: CandidateId): Promise<Question> {
-    const found = await candidates.get(answering(actor), askedOf(actor), id)
+  const shared = (actor: Actor): Asked => {
+    if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
+    return { subject: '', user: '' }
+  }
+  async function one(actor: Actor, asked: Asked, id: CandidateId): Promise<Question> {
+    const found = await candidates.get(parts.scopeOf(actor), asked, id)
     if (!found) throw new Fault('not_found')
     return found
   }
+  async function pageFor(actor: Actor, asked: Asked, page: PageWanted): Promise<Page<Question>> {
+    const rows = await candidates.list(parts.scopeOf(actor), asked, { ...page, limit: page.limit + 1 })
+    return pageOf(rows, page.limit, (row) => row.id)
+  }
   const occasion = (actor: Actor, seen: Question, placeId: string): Occasion => ({
-    actor: actor.kind === 'operator' ? parts.about(actor, actor.user) : actor,
-    scope: answering(actor),
+    actor,
+    scope: parts.scopeOf(actor),
     keys: parts.registry,
     zone: parts.zoneOf(actor),
     session: seen.session as SessionId | null,
@@ -64,34 +72,34 @@ export function questionsOf(parts: QuestionParts): Questions {
     call: null,
     placeId,
   })
+  async function accepted(actor: Actor, asked: Asked, { id, version, hash }: At & { hash: string }): Promise<Outcome> {
+    const seen = await one(actor, asked, id)
+    if (seen.status !== 'pending' || !seen.entry || seen.version !== version) throw undecided(seen)
+    if (seen.hash !== hash) throw new Fault('params_hash_differs')
+    return accept(parts.remembering, occasion(actor, seen, seen.entry.place.id), { id, version, entry: seen.entry })
+  }
+  async function declined(actor: Actor, asked: Asked, at: At): Promise<Question> {
+    const seen = await one(actor, asked, at.id)
+    if (await candidates.decline(parts.scopeOf(actor), at, by(actor))) return one(actor, asked, at.id)
+    throw undecided(seen.status === 'pending' ? await one(actor, asked, at.id) : seen)
+  }
 
   return {
-    async questions(actor, page) {
-      const rows = await candidates.list(answering(actor), askedOf(actor), { ...page, limit: page.limit + 1 })
-      return pageOf(
-        rows.map((row) => blank(actor, row)),
-        page.limit,
-        (row) => row.id,
-      )
+    questions: async (actor, page) => pageFor(actor, own(actor), page),
+    question: async (actor, id) => one(actor, own(actor), id),
+    accept: async (actor, at) => accepted(actor, own(actor), at),
+    decline: async (actor, at) => declined(actor, own(actor), at),
+    async sharedQuestions(actor, page) {
+      const found = await pageFor(actor, shared(actor), page)
+      return { ...found, items: found.items.map((question) => ({ ...question, entry: null, hash: '' })) }
     },
-    question: async (actor, id) => blank(actor, await whole(actor, id)),
     async revealQuestion(actor, id, reason) {
-      if (actor.kind !== 'operator') throw new Fault('permission_denied', 'Only an operator key may do this.')
-      const found = await whole(actor, id)
-      await memories.note(answering(actor), { ...by(actor), action: 'memory.reveal', target: id, reason })
+      const found = await one(actor, shared(actor), id)
+      await memories.note(parts.scopeOf(actor), { ...by(actor), action: 'memory.reveal', target: id, reason })
       return found
     },
-    async accept(actor, { id, version, hash }) {
-      const seen = await whole(actor, id)
-      if (seen.status !== 'pending' || !seen.entry || seen.version !== version) throw undecided(seen)
-      if (seen.hash !== hash) throw new Fault('params_hash_differs')
-      return accept(parts.remembering, occasion(actor, seen, seen.entry.place.id), { id, version, entry: seen.entry })
-    },
-    async decline(actor, at) {
-      const seen = await whole(actor, at.id)
-      if (await candidates.decline(answering(actor), at, by(actor))) return blank(actor, await whole(actor, at.id))
-      throw undecided(seen.status === 'pending' ? await whole(actor, at.id) : seen)
-    },
+    acceptShared: async (actor, at) => accepted(parts.about(actor, actor.user), shared(actor), at),
+    declineShared: async (actor, at) => declined(actor, shared(actor), at),
   }
 }
 

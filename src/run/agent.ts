@@ -118,9 +118,9 @@ function load(own: string, spec: AgentSpec, kind?: string): Agent {
     final: spec.final?.schema ?? null,
     ...(spec.context && { context: { ...spec.context } }),
     ...(spec.countTokens && { countsTokens: true }),
+    ...(spec.accepts && { accepts: [...spec.accepts].sort() }),
     // their versions are the run's: they stand beside the release, in its row
     ...(spec.procedures && { procedures: [...spec.procedures] }),
-    ...(spec.accepts && { accepts: [...spec.accepts].sort() }),
     ...(spec.memory && { memory: spec.memory.hash, onMemoryFailure: spec.onMemoryFailure ?? 'answer' }),
     // what they do is code, and code has no hash here: that there are some is said
     ...(spec.hooks && { hooks: Object.keys(spec.hooks).sort() }),

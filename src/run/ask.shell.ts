@@ -66,7 +66,8 @@ export async function askModel(parts: ActParts, work: Work, reservation: Reserva
   if ('fault' in result) throwIfHandedBack(signal)
   if ('answer' in result && result.answer.kind === 'final' && !hookAllows(parts, run, result.answer.text))
     return failedHook(run, result)
-  if ('answer' in result && !isTooLong && attached.size === 0) learn(parts, sent, context.fixedTokens, result.answer)
+  if ('answer' in result && !isTooLong && attached.size === 0)
+    learn(parts, { fixedTokens: context.fixedTokens, sent }, result.answer)
   const calls =
     'answer' in result && result.answer.kind === 'calls'
       ? propose(run, withTools(parts.agent, hooked), result.answer.calls)
@@ -100,7 +101,11 @@ function answerRoom(
 }
 
 /** Media are estimated too coarsely to learn from. What hooks have added is in the rules already. */
-function learn({ factors, agent }: ActParts, sent: readonly Part[], fixedTokens: number, { usage }: ModelAnswer): void {
+function learn(
+  { factors, agent }: ActParts,
+  { fixedTokens, sent }: { readonly fixedTokens: number; readonly sent: readonly Part[] },
+  { usage }: ModelAnswer,
+): void {
   if (usage.input === undefined || usage.suspect) return
   const estimated = sent.reduce((sum, part) => sum + part.tokens, fixedTokens)
   factors?.learn(agent.model.id, { estimated, reported: usage.input, isExact: agent.context.count !== undefined })

@@ -70,13 +70,13 @@ export async function submitMessage(parts: Submitting, actor: Actor, request: Su
 
   const run = request.claimed?.run ?? request.chosenRun ?? parts.ids.next('run')
   const session = request.session ?? parts.ids.next('ses')
-  const rules = agent.procedures.length > 0 ? await parts.runs.rulesNow(scope, agent.procedures) : []
-  const fixedTokens = agent.fixedTokens + tokensOfRules(rules, agent)
   const keeping = parts.services?.keeping ?? null
   const uploads = await keepUploads(keeping, actor, agent, { run, parts: request.parts ?? [] })
   const media = uploads.parts
   const body: MessageBody = { role: 'user', text: request.text, ...(media.length > 0 && { parts: media }) }
   const tokens = media.reduce((sum, part) => sum + part.tokens, tokensOf(request.text, agent.context.count))
+  const rules = agent.procedures.length > 0 ? await parts.runs.rulesNow(scope, agent.procedures) : []
+  const fixedTokens = agent.fixedTokens + tokensOfRules(rules, agent)
   const paid = reserve(
     { limits: agent.limits, rules: agent.rules },
     { tokens: 0, cost: 0 },

@@ -253,13 +253,13 @@ describe(`episodes that become knowledge, on the ${ENGINES[0]} store`, () => {
       const evidence: Candidate['evidence'] = { kind: 'call', ref: await settledCall(store, ann, 'Restart it') }
       const by = someone('operator', ann.tenant, ann.user)
       await grow.remember(by, { ...operators, evidence }, { placeId })
-      for (const { id } of (await runtime.memory.questions(olga, page)).items) {
+      for (const { id } of (await runtime.memory.sharedQuestions(olga, page)).items) {
         const { version, hash } = await runtime.memory.revealQuestion(olga, id, 'weekly look')
-        await runtime.memory.accept(olga, { id, version, hash })
+        await runtime.memory.acceptShared(olga, { id, version, hash })
       }
     }
     await times(2, () => keep(ann))
-    const { items } = await runtime.memory.questions(olga, page)
+    const { items } = await runtime.memory.sharedQuestions(olga, page)
     expect(items).toMatchObject([{ key: 'lesson', subject: '', writer: 'plimsoll' }])
     const { id, entry } = await runtime.memory.revealQuestion(olga, items[0]!.id, 'weekly look')
     expect(entry).toMatchObject({ place: { scope: 'project', id: 'printers' }, integrity: 'user', value: 'Restart it' })

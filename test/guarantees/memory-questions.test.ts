@@ -17,7 +17,6 @@ import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import { growing, settledCall, someone, told } from '../setup/growing.ts'
 import { agentOf, until } from '../setup/plane.ts'
 import { change, insert, ms, rowsWhere } from '../setup/rows.ts'
-import { unique } from '../setup/seed.ts'
 
 const keys = memory({
   fix: { kind: 'experience', value: z.string(), scopes: ['user', 'project', 'tenant'] },
@@ -174,17 +173,22 @@ describe(`what waits for a word, on the ${ENGINES[0]} store`, () => {
       if (value === 'Restart the printer') expect(await yes(ann)).toMatchObject({ outcome: 'saved' })
     }
     expect((await runtime.memory.questions(bob, page)).items).toEqual([])
-    const blank = await only(olga)
+    await expect(runtime.memory.questions(olga, page)).rejects.toMatchObject({ code: 'permission_denied' })
+    await expect(runtime.memory.sharedQuestions(ann, page)).rejects.toMatchObject({ code: 'permission_denied' })
+    const [blank, ...more] = (await runtime.memory.sharedQuestions(olga, page)).items
+    expect(more).toEqual([])
     expect(blank).toMatchObject({ entry: null, hash: '', subject: '' })
-    const reveal = (actor: Actor) => runtime.memory.revealQuestion(actor, blank.id, 'ticket 7')
+    const reveal = (actor: Actor) => runtime.memory.revealQuestion(actor, blank!.id, 'ticket 7')
     await expect(reveal(bob)).rejects.toMatchObject({ code: 'permission_denied' })
     await expect(reveal(someone('operator'))).rejects.toMatchObject({ code: 'not_found' })
     const { hash, version, entry } = await reveal(olga)
     expect(entry?.value).toBe('Turn it off')
-    expect(await rowsWhere(store, 'audit', { target: blank.id })).toMatchObject([{ action: 'memory.reveal' }])
-    const wrong = runtime.memory.accept(olga, { id: blank.id, version, hash: 'other' })
+    expect(await rowsWhere(store, 'audit', { target: blank!.id })).toMatchObject([{ action: 'memory.reveal' }])
+    const wrong = runtime.memory.acceptShared(olga, { id: blank!.id, version, hash: 'other' })
     await expect(wrong).rejects.toMatchObject({ code: 'params_hash_differs' })
-    expect(await runtime.memory.accept(olga, { id: blank.id, version, hash })).toMatchObject({ outcome: 'saved' })
+    expect(await runtime.memory.acceptShared(olga, { id: blank!.id, version, hash })).toMatchObject({
+      outcome: 'saved',
+    })
     expect((await runtime.memory.list(bob, page)).items.map((m) => m.confirmedBy).sort()).toEqual(
       [ann.user, olga.user].sort(),
     )
