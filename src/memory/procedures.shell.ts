@@ -11,7 +11,6 @@ import type { Actor, Scope } from '../kernel/scope.ts'
 import { type Page, pageOf } from './page.ts'
 import { scan } from './detect/scan.ts'
 import type { Inspection, Candidate } from './candidate.ts'
-import { type Page, pageOf } from './page.ts'
 import {
   classesOf,
   LEAST_OCCASIONS,
