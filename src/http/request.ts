@@ -58,27 +58,41 @@ export async function bodyOf<S extends z.ZodType>(
   return { value: checked(schema, parsed.value, ''), sent: parsed.value }
 }
 
-/** Read up to the limit and not a byte further. What is compressed has no size until it is unpacked, so it is too large. */
+/**
+ * Kept up to the limit and not a byte further. What comes beyond is read and dropped for a while: a client that is still
+ * writing when the connection closes sees a broken pipe and not the answer. What is compressed has no size until it is
+ * unpacked, so it is too large.
+ */
 async function bytesOf(c: Ctx, most: number): Promise<Uint8Array> {
   const encoding = c.req.header('content-encoding')
   if (encoding !== undefined && encoding !== 'identity')
     throw new Fault('input_too_large', 'Compressed bodies are not taken.')
-  if (Number(c.req.header('content-length') ?? 0) > most) throw tooLarge(most)
+  if (Number(c.req.header('content-length') ?? 0) > most + MOST_DROPPED) throw tooLarge(most)
   const chunks: Uint8Array[] = []
   let size = 0
+  let until = Number.POSITIVE_INFINITY
   try {
     for await (const chunk of (c.req.raw.body ?? []) as AsyncIterable<Uint8Array>) {
       size += chunk.byteLength
-      if (size > most) throw tooLarge(most)
-      chunks.push(chunk)
+      if (size <= most) {
+        chunks.push(chunk)
+        continue
+      }
+      chunks.length = 0
+      until = Math.min(until, performance.now() + DROPPING_MS)
+      if (size > most + MOST_DROPPED || performance.now() > until) break
     }
-  } catch (error) {
+  } catch {
     // a client that leaves is no fault of ours
-    throw Fault.is(error) ? error : invalid('', 'ended before it was whole')
+    throw size > most ? tooLarge(most) : invalid('', 'ended before it was whole')
   }
+  if (size > most) throw tooLarge(most)
   return Buffer.concat(chunks)
 }
 
+/** Far beyond what somebody sends by mistake; a second for it. */
+const MOST_DROPPED = 128 * 1024 * 1024
+const DROPPING_MS = 1_000
 const tooLarge = (most: number): Fault => new Fault('input_too_large', `A body has at most ${most} bytes.`)
 
 /** The parameters of the query, each at most once. */

@@ -148,6 +148,8 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
     )
     const deliveries = await plimsoll(['webhooks', 'deliveries', id], place)
     expect(deliveries.stdout).toMatch(/evt_\S+_2 .* delivered/)
-    expect((await plimsoll(['webhooks', 'delete', `${id.slice(0, -1)}0`], place)).exit).toBe(EXIT.notFound)
+    expect(
+      (await plimsoll(['webhooks', 'delete', `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`], place)).exit,
+    ).toBe(EXIT.notFound)
   })
 })

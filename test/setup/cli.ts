@@ -1,9 +1,8 @@
 /** The command line as a user has it: a process of its own, its streams and its exit code. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compiled } from './compiled.ts'
+import { bundled } from './compiled.ts'
 import type { Body } from './plane.ts'
 
 /** The command as it stands in the folder: it finds the sources and a loader for them, which takes longer. */
@@ -24,7 +23,7 @@ export interface Ended {
   json(): Body
 }
 
-function child(args: readonly string[], { cwd, env, main = join(compiled(), 'src/cli/main.js') }: Place): ChildProcess {
+function child(args: readonly string[], { cwd, env, main = bundled('src/cli/main.ts') }: Place): ChildProcess {
   const { DATABASE_URL: _, NODE_OPTIONS: __, ...rest } = process.env
   return spawn(process.execPath, [main, ...args], {
     cwd,

@@ -30,7 +30,7 @@ export const placeOf = (cx: ToolContext): string => `${cx.runId}/${cx.step}/${cx
 
 /** How often the limited tool may start, in the whole product, and how many calls of the narrow one leave a process at once. */
 export const RATES: Readonly<Record<string, { readonly calls: number; readonly perMs: number }>> = {
-  'blind.note': { calls: 2, perMs: 3_000 },
+  'blind.note': { calls: 1, perMs: 3_000 },
 }
 export const PLACES: Readonly<Record<string, number>> = { 'keyed.hand': 1, 'blind.hand': 1, 'manual.hand': 1 }
 /** The minding agent's run goes on alone for so long. */
