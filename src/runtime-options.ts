@@ -66,3 +66,9 @@ export interface RuntimeOptions {
   /** Told of every run that a worker of this process has moved, after the commit. */
   readonly observe?: (run: Run) => void
 }
+
+/** A person who is talked to every day for years says less that lasts; a tenant pays for more (E11). */
+export const QUOTA: Quota = { subject: 2_000, tenant: 5_000_000 }
+
+/** Of one subject: enough for a person, and too few for who copies. */
+export const EXPORTS = { calls: 5, perMs: 3_600_000 }

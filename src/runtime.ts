@@ -1,7 +1,7 @@
 /**
  * The composition root: the one file that knows every part. Nothing is decided here.
  */
-import type { RuntimeOptions } from './runtime-options.ts'
+import { EXPORTS, QUOTA, type RuntimeOptions } from './runtime-options.ts'
 import type { Db } from './db/port.ts'
 import { storeReady } from './db/ready.ts'
 import { keyedDb, openKeyring, WHOLE_TENANT } from './db/keyring.ts'
@@ -30,7 +30,7 @@ import type { Ids, RunId, SessionId } from './kernel/ids.ts'
 import type { Random } from './kernel/random.ts'
 import type { Actor } from './kernel/scope.ts'
 import { systemClock, systemIds, systemRandom } from './kernel/system.shell.ts'
-import { actorFrom, scopeOf } from './request/actor.ts'
+import { actorFrom, scopeOf, systemOf } from './request/actor.ts'
 import { type CredentialStore, credentialStore, type NewKey } from './request/credential.store.ts'
 import { type Caller, type Door, type MadeKey, makeKey, openDoor } from './request/door.shell.ts'
 import { type Once, once, type OnceRequest, type Performed } from './request/idempotency.shell.ts'
@@ -41,7 +41,6 @@ import { scan } from './memory/detect/scan.ts'
 import { extractStore } from './memory/extract.store.ts'
 import { memoryOf } from './memory/memory.shell.ts'
 import type { Procedures } from './memory/procedures.shell.ts'
-import type { Quota } from './memory/memory.store.ts'
 import { attended } from './run/attend.shell.ts'
 import { type Absence, type Agent, withTool } from './run/agent.ts'
 import { backgroundOf, errandAgentsOf } from './run/background.shell.ts'
@@ -210,6 +209,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     for (const worker of workers) worker.cancel(run)
   }
   const asking = { authorities: options.authorities ?? {}, clock }
+  const uses = (actor: Actor, run: RunId) => memory.memories.usesOfRun(scopeOf(actor), run)
   const memory = memoryOf({
     registry,
     zoneOf: (actor) => zoneOf(actor.subject),
@@ -374,7 +374,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       return done
     },
     download: (actor, artifact, range) => download({ ids, artifacts, fetching: keeping }, actor, artifact, range),
-    context: (actor, run, step) => explainContext({ runs, reads, agents: allAgents, sealer }, actor, run, step),
+    context: (actor, run, step) => explainContext({ runs, reads, agents: allAgents, sealer, uses }, actor, run, step),
     summaries: (actor) => background.report(actor),
     errands: (actor) => background.errands(actor),
     sweep,
@@ -435,16 +435,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   }
 }
-
-/** A person who is talked to every day for years says less that lasts; a tenant pays for more (E11). */
-const QUOTA: Quota = { subject: 2_000, tenant: 5_000_000 }
-
-/** Of one subject: enough for a person, and too few for who copies. */
-const EXPORTS = { calls: 5, perMs: 3_600_000 }
-
-/** Who ends what is to be forgotten. */
-const systemOf = ({ tenant, environment }: Pick<Actor, 'tenant' | 'environment'>): Actor =>
-  actorFrom({ kind: 'operator', tenant, environment, user: 'plimsoll', subject: 'plimsoll', permissions: ['*'] })
 
 // a relay that fails in silence looks like one that has nothing to do
 const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))

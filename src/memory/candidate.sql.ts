@@ -12,19 +12,33 @@ export interface AskAboutRow {
 }
 /**
  * One open question per place, key and value: asked again, it is the same question. A newer value supersedes an older one of
- * the same key that nobody has answered. What was declined since it was said is not asked again.
+ * the same key that nobody has answered. What was declined since it was said is not asked again, and nobody is asked about what may
+ * not be written: what was forgotten since it was said, what has lost a source, what its subject has withdrawn the consent to.
  */
 export const askAbout: Statement<AskAboutParams, AskAboutRow> = {
-  name: 'candidate_askAbout_b9f3c779',
+  name: 'candidate_askAbout_ce37427f',
   text: `with asked as (
-  select c.* from jsonb_to_record($1::jsonb) as c (id text, subject text, writer text, session text,
-    run text, place text, key text, many boolean, body text, value_hash text, sources text[], said_at int8, reasons text[], open_ms int8)
+  select c.* from jsonb_to_record($1::jsonb) as c (id text, subject text, writer text, session text, run text, place text, key text,
+    many boolean, body text, value_hash text, purpose text, forgotten text, sources text[], said_at int8, reasons text[], open_ms int8)
+), source as (
+  select split_part(s, ' ', 1) as kind, substr(s, strpos(s, ' ') + 1) as ref from asked a, unnest(a.sources) s
+), held as (
+  select m.id from plimsoll.memory m where m.tenant_id = $2::text and m.id in (select ref from source where kind = 'memory')
+    and m.deleted_at is null order by m.id for share of m
+), barred as (
+  select from asked a where (select count(*) from held) < (select count(distinct ref) from source where kind = 'memory')
+    or exists (select from plimsoll.tombstone t where t.tenant_id = $2::text and t.kind = 'memory_value' and t.id = a.forgotten
+      and t.created_at >= to_timestamp(a.said_at / 1000.0))
+    or exists (select from source s join plimsoll.tombstone t on t.tenant_id = $2::text and t.kind = s.kind and t.id = s.ref)
+    or exists (select from plimsoll.consent c where c.tenant_id = $2::text and c.environment = $3::text
+      and c.subject_id = a.subject and c.purpose in (a.purpose, '*') and c.state = 'withdrawn')
 ), before as (
   select c.status, c.decided_at from plimsoll.memory_candidate c join asked a on c.place = a.place and c.subject_id = a.subject
     and c.key = a.key and c.value_hash = a.value_hash
   where c.tenant_id = $2::text and c.environment = $3::text and c.status in ('pending', 'declined') for share of c
 ), declined as (
   select from before b, asked a where b.status = 'declined' and b.decided_at >= to_timestamp(a.said_at / 1000.0)
+  union all select from barred
 ), superseded as (
   update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from asked a
   where c.tenant_id = $2::text and c.environment = $3::text and c.place = a.place and c.subject_id = a.subject and c.key = a.key
@@ -69,21 +83,65 @@ export interface CandidatesRow {
   readonly createdAt: number
 }
 /**
- * Open questions, oldest first, or one of any state: of a subject, and what `user` has brought up where several read. An operator
- * has no subject, and sees all that is about nobody.
+ * Open questions, oldest first, or one of any state: of a subject, and what `user` has brought up where they are a member. An
+ * operator has no subject, and sees all that is about nobody.
  */
 export const candidates: Statement<CandidatesParams, CandidatesRow> = {
-  name: 'candidate_candidates_509ee86f',
+  name: 'candidate_candidates_83e1ba95',
   text: `select c.id, c.subject_id as subject, c.user_id as writer, c.session_id as session, c.run_id as run, c.place, c.key, c.body,
   c.value_hash as "valueHash", c.reasons, case when c.status = 'pending' and c.expires_at <= now() then 'expired' else c.status end as "status",
   c.version, c.memory_id as memory, (extract(epoch from c.expires_at) * 1000)::int8 as "expiresAt",
   (extract(epoch from c.created_at) * 1000)::int8 as "createdAt"
 from plimsoll.memory_candidate c
-where c.tenant_id = $1::text and c.environment = $2::text and (c.subject_id = $3::text or (c.subject_id = '' and c.user_id = $4::text))
+where c.tenant_id = $1::text and c.environment = $2::text and (c.subject_id = $3::text
+    or (c.subject_id = '' and c.user_id = $4::text and exists (select from plimsoll.member g
+      where g.tenant_id = c.tenant_id and g.environment = c.environment and g.place = c.place and g.user_id = $4::text and g.left_at is null)))
   and case when $5::text = '' then c.status = 'pending' and c.expires_at > now() else c.id = $5::text end
   and ($6::text = '' or c.id > $6::text)
 order by c.id limit $7::int`,
   params: ['tenant', 'environment', 'subject', 'user', 'id', 'after', 'limit'],
+}
+
+export interface CloseQuestionsParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly subject: string
+  readonly keys: readonly (string | null)[]
+}
+export interface CloseQuestionsRow {
+  readonly id: string
+}
+/**
+ * nobody answers these any more: of these keys, of a subject
+ */
+export const closeQuestions: Statement<CloseQuestionsParams, CloseQuestionsRow> = {
+  name: 'candidate_closeQuestions_08fec826',
+  text: `update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now()
+where c.tenant_id = $1::text and c.environment = $2::text and c.subject_id = $3::text and c.key = any ($4::text[])
+  and c.status = 'pending'
+returning c.id`,
+  params: ['tenant', 'environment', 'subject', 'keys'],
+}
+
+export interface ExpireQuestionsParams {
+  readonly tenant: string
+  readonly environment: string
+  readonly place: string | null
+  readonly key: string | null
+}
+export interface ExpireQuestionsRow {
+  readonly id: string
+}
+/**
+ * What nobody has answered in time is no question any more, and its value goes. `place?` with `key?`: only there.
+ */
+export const expireQuestions: Statement<ExpireQuestionsParams, ExpireQuestionsRow> = {
+  name: 'candidate_expireQuestions_65fdda26',
+  text: `update plimsoll.memory_candidate c set status = 'expired', version = c.version + 1, body = ''::bytea, decided_at = now()
+where c.tenant_id = $1::text and c.environment = $2::text and c.status = 'pending' and c.expires_at <= now()
+  and ($3::text is null or c.place = $3::text) and ($4::text is null or c.key = $4::text)
+returning c.id`,
+  params: ['tenant', 'environment', 'place', 'key'],
 }
 
 export interface DeclineCandidateParams {

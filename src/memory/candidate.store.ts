@@ -9,15 +9,17 @@ import {
   askAbout,
   candidates,
   type CandidatesRow,
+  closeQuestions,
   consents,
   declineCandidate,
+  expireQuestions,
   joinPlace,
   leavePlace,
   membersOf,
   setConsent,
 } from './candidate.sql.ts'
 import { type CandidateId, type Entry, type MemoryId, placeText } from './entry.ts'
-import { valueHash } from './memory.store.ts'
+import { valueHash, valueMark } from './memory.store.ts'
 
 export interface Question {
   readonly id: CandidateId
@@ -70,13 +72,15 @@ export interface Consent {
 }
 
 export interface CandidateStore {
-  /** The open question about exactly this value: a new one, or the one that was there. Null: it was declined since it was said. */
+  /** The open question about exactly this value: a new one, or the one that was there. Null: it was declined since it was said, or may not be written. */
   ask(scope: Scope, entry: Entry, asking: Asking): Promise<CandidateId | null>
   /** Open ones, oldest first. */
   list(scope: Scope, asked: Asked, page: { after: string; limit: number }): Promise<readonly Question[]>
   get(scope: Scope, asked: Asked, id: CandidateId): Promise<Question | null>
   /** False when it was answered, or is at another version. */
   decline(scope: Scope, at: { readonly id: CandidateId; readonly version: number }, by: By): Promise<boolean>
+  /** Of these keys, as the subject will not have them remembered. */
+  close(scope: Scope, subject: string, keys: readonly string[]): Promise<void>
   consents(scope: Scope, subject: string): Promise<readonly Consent[]>
   setConsent(scope: Scope, subject: string, said: Pick<Consent, 'purpose' | 'state' | 'basis'>, by: By): Promise<void>
   /** What is remembered of the subject for this purpose; `*` is every purpose. */
@@ -115,12 +119,16 @@ export function candidateStore(db: Db, keys: ContentKeys): CandidateStore {
         many,
         body: Buffer.from(keys.seal(scope.tenant, Buffer.from(JSON.stringify(entry)))).toString('base64'),
         value_hash: valueHash(keys, scope.tenant, entry.value),
+        purpose: entry.purpose,
+        forgotten: valueMark(keys, scope.tenant, entry),
         sources: entry.sources.flatMap((s) => (s.role === 'evidence' ? [`${s.kind} ${s.ref}`] : [])),
         said_at: entry.saidAt,
         reasons,
         open_ms: openMs,
       }
       const candidate = JSON.stringify(row)
+      // one that has ended stands in the way of the same question
+      await db.write(scope, expireQuestions, { ...walls(scope), place: row.place, key: row.key })
       const asked = async () => (await db.write(scope, askAbout, { ...walls(scope), candidate }))[0]
       // of two who ask at once, one sees neither its own row nor the other's yet
       for (let again = 0; again < 2; again++) {
@@ -134,6 +142,9 @@ export function candidateStore(db: Db, keys: ContentKeys): CandidateStore {
     get: async (scope, asked, id) => (await listed(scope, { ...asked, id, after: '', limit: 1 }))[0] ?? null,
     decline: async (scope, at, by) =>
       (await db.write(scope, declineCandidate, { ...walls(scope), ...at, ...by })).length > 0,
+    async close(scope, subject, ofKeys) {
+      await db.write(scope, closeQuestions, { ...walls(scope), subject, keys: ofKeys })
+    },
     async consents(scope, subject) {
       const rows = await db.read(scope, consents, { ...walls(scope), subject })
       return rows.map((row) => ({ ...row, state: row.state as Consent['state'] }))

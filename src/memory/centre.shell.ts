@@ -293,6 +293,12 @@ export function centreOf(parts: CentreParts): Centre {
       const scope = own(actor)
       await candidates.setConsent(scope, actor.subject, { purpose, state, basis: 'said' }, by(actor))
       if (state === 'granted') return null
+      const barred = parts.registry.keys.filter((key) => purpose === '*' || key.purpose === purpose)
+      await candidates.close(
+        scope,
+        actor.subject,
+        barred.map((key) => key.name),
+      )
       const covered = await candidates.affected(scope, actor.subject, purpose)
       const wanted = { ...target, subject: actor.subject, kind: 'purpose', target: purpose, memories: covered } as const
       return startForgetting(forgetting, scope, actor, wanted)

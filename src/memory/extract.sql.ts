@@ -45,15 +45,18 @@ export interface ExtractSourceRow {
   readonly hash: string
 }
 /**
- * what the user has said themselves in these runs, as far as it is still there
+ * What the user has said themselves in these runs, as far as it is still there. What a memory came from that was forgotten is read no
+ * more: a model would say it in other words.
  */
 export const extractSource: Statement<ExtractSourceParams, ExtractSourceRow> = {
-  name: 'extract_extractSource_e1fecb5c',
+  name: 'extract_extractSource_504edfb7',
   text: `select m.run_id as run, m.seq, m.body, m.content_hash as hash from plimsoll.run r
 join plimsoll.message m on m.tenant_id = r.tenant_id and m.run_id = r.id
 where r.tenant_id = $1::text and r.session_id = $2::text and r.generation between $3::int8 and $4::int8
   and m.role = 'user' and m.visibility = 'user' and not m.partial and m.user_id = $5::text and m.subject_id = $6::text
   and not exists (select from plimsoll.tombstone t where t.tenant_id = m.tenant_id and t.kind = 'message' and t.id = m.run_id || '.' || m.seq)
+  and not exists (select from plimsoll.memory_source s join plimsoll.memory x on x.tenant_id = s.tenant_id and x.id = s.memory_id
+    where s.tenant_id = m.tenant_id and s.kind = 'message' and s.ref = m.run_id || '.' || m.seq and s.role = 'evidence' and x.status = 'deleted')
 order by r.generation, m.seq`,
   params: ['tenant', 'session', 'from', 'to', 'user', 'subject'],
 }

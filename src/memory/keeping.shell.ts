@@ -49,6 +49,7 @@ export async function keep(parts: Keeping, scope: Walls, sweep: boolean, signal:
     () => indexMissing(parts.indexing, scope),
     () => embedMissing(parts, scope, signal),
     () => parts.store.cool(scope, COLD_AFTER_DAYS, BATCH),
+    async () => (await parts.store.expire(scope), 0),
     // last: a consolidator of the product that fails keeps nothing else from its turn
     () => consolidate(parts.growing, scope, signal).then(() => 0),
   ]

@@ -6,6 +6,7 @@ import type { Json } from '../kernel/json.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { MemoryId, MemoryKind } from './entry.ts'
 import type { Evictable } from './evict.ts'
+import { expireQuestions } from './candidate.sql.ts'
 import { cool, evictable, markScanned, pastOf, quotesOf, unscanned, unvectored, walls } from './keeping.sql.ts'
 
 export type Walls = Pick<Scope, 'tenant' | 'environment'>
@@ -36,6 +37,8 @@ export interface KeepingStore {
   unscanned(scope: Walls, detectors: number, limit: number): Promise<readonly Unscanned[]>
   /** False when the memory changed meanwhile. The audit says that something was found, and not what. */
   markScanned(scope: Walls, scanned: Scanned, by: { audit: Id<'aud'>; detectors: number }): Promise<boolean>
+  /** Takes away the questions that nobody has answered in time; how many. */
+  expire(scope: Walls): Promise<number>
   /** Puts aside what was neither used nor written for so many days of its kind; how many. */
   cool(scope: Walls, days: Readonly<Record<MemoryKind, number>>, limit: number): Promise<number>
   /** Ids of memories without a vector of this model. */
@@ -75,6 +78,7 @@ export function keepingStore(db: Db, keys: ContentKeys): KeepingStore {
       const found = { id, version, barred, versions: versions.map(String), quotes }
       return (await db.write(scope, markScanned, { ...at(scope), ...found, audit, detectors })).length > 0
     },
+    expire: async (scope) => (await db.write(scope, expireQuestions, { ...at(scope), place: null, key: null })).length,
     async cool(scope, days, limit) {
       const [kinds, lengths] = [Object.keys(days), Object.values(days).map(String)]
       return (await db.write(scope, cool, { ...at(scope), kinds, days: lengths, limit })).length

@@ -1,16 +1,24 @@
 -- name: proposeProcedure
 -- The sources are held while it is written: who forgets one of them finds the procedure. One success is no rule: what it comes from
 -- happened on several occasions. An occasion is a conversation, and what somebody wrote without one.
-with held as (
+with recursive held as (
   select m.id, m.version from plimsoll.memory m
   where m.tenant_id = :tenant::text and m.environment = :environment::text and m.id = any (:sources::text[]) and m.kind = 'experience'
     and m.status in ('active', 'cold') and m.deleted_at is null and (m.expires_at is null or m.expires_at > now())
   order by m.id for share
+), trail as (
+  -- down to what was said and done: a memory that was drawn from another one is no occasion of its own
+  select s.tenant_id, s.memory_id, s.kind, s.ref, s.run_id from held join plimsoll.memory_source s
+    on s.tenant_id = :tenant::text and s.memory_id = held.id and s.role = 'evidence'
+  union
+  select s.tenant_id, s.memory_id, s.kind, s.ref, s.run_id from trail t join plimsoll.memory_source s
+    on t.kind = 'memory' and s.tenant_id = t.tenant_id and s.memory_id = t.ref and s.role = 'evidence'
 ), occasions as (
-  select count(distinct case when s.kind = 'memory' then s.ref
-    when s.kind in ('message', 'call') then coalesce(r.session_id, s.run_id, substring(s.ref from '^[^./]+')) else s.memory_id end) as n
-  from held join plimsoll.memory_source s on s.tenant_id = :tenant::text and s.memory_id = held.id and s.role = 'evidence'
+  select count(distinct case when s.kind in ('message', 'call') then coalesce(r.session_id, s.run_id, substring(s.ref from '^[^./]+'))
+    else s.memory_id end) as n
+  from trail s
   left join plimsoll.run r on r.tenant_id = s.tenant_id and r.id = coalesce(s.run_id, substring(s.ref from '^[^./]+'))
+  where s.kind <> 'memory'
 ), all_of as (
   select array_agg(id order by id) as ids, array_agg(version order by id) as versions, count(*) as n from held
 ), made as (
@@ -65,12 +73,15 @@ with wanted as (
     and p.body_hash = :hash::text
   for update
 ), standing as (
-  select m.id, m.version from plimsoll.memory m
+  select m.id, m.version, m.status from plimsoll.memory m
   where m.tenant_id = :tenant::text and m.environment = :environment::text and m.deleted_at is null
     and m.id in (select unnest(w.sources) from wanted w) order by m.id for share
 ), good as (
   select w.id, w.name from wanted w where not exists (select from unnest(w.sources, w.source_versions) as s (id, version)
-    where not exists (select from standing t where t.id = s.id and t.version = s.version))
+    where not exists (select from standing t where t.id = s.id and (t.version = s.version
+      -- said once more, it is the same experience
+      or t.status in ('active', 'cold') and t.version - s.version = (select count(*) from plimsoll.memory_version v
+        where v.tenant_id = :tenant::text and v.memory_id = t.id and v.version > s.version and v.change in ('merged', 'late')))))
 ), ended as (
   update plimsoll.procedure p set status = 'retired', ended_at = now() from good
   where p.tenant_id = :tenant::text and p.environment = :environment::text and p.name = good.name and p.status = 'approved'

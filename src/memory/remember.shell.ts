@@ -53,6 +53,8 @@ export type Outcome =
   | { readonly outcome: 'session'; readonly reasons: readonly Reason[] }
   | { readonly outcome: 'refused'; readonly reasons: readonly (Reason | NotWritten)[] }
 
+/** What bars a value whoever is asked; else the person has said no. */
+const ASKED_IN_VAIN: ReadonlySet<NotWritten> = new Set(['forgotten', 'no_consent', 'moved'])
 /** Writers of one key at the same time; each round another has won. */
 export const MOST_CONFLICTS = 8
 const NEIGHBOURS = 2
@@ -79,7 +81,9 @@ export async function remember(
     // an operator who writes is the person who would be asked
     if (decision === 'ask' && direct === null && candidate.evidence.kind !== 'operator') {
       const id = await ask(parts, on, made, judged)
-      return id === null ? { outcome: 'refused', reasons: ['declined'] } : { outcome: 'asked', candidate: id, reasons }
+      if (id !== null) return { outcome: 'asked', candidate: id, reasons }
+      const why = await parts.memories.whyNot(on.scope, made, on.actor.user)
+      return { outcome: 'refused', reasons: [ASKED_IN_VAIN.has(why) ? why : 'declined'] }
     }
     const done = await save(parts, on, { entry: made, change: entry.change, at: known.current, asked: null, reasons })
     if (done !== 'conflict') return done
@@ -231,7 +235,11 @@ async function corrected(
 function ask(parts: Remembering, on: Occasion, entry: Entry, { reasons }: Judgement): Promise<CandidateId | null> {
   const many = on.keys.find(entry.key)?.cardinality === 'many'
   const { session, run, actor } = on
-  const asking = { id: parts.ids.next('mcd'), writer: actor.user, session, run, many, reasons, openMs: OPEN_MS }
+  // what ends before it is answered is not remembered
+  const openMs = Math.min(OPEN_MS, Math.max(0, (entry.expiresAt ?? Number.POSITIVE_INFINITY) - parts.clock.now()))
+  // what an operator or the program itself brings up is nobody's own
+  const writer = actor.kind === 'operator' ? '' : actor.user
+  const asking = { id: parts.ids.next('mcd'), writer, session, run, many, reasons, openMs }
   return parts.candidates.ask(on.scope, entry, asking)
 }
 

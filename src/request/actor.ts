@@ -46,3 +46,7 @@ export function actorOfRun(run: {
     permissions: run.permissions,
   })
 }
+
+/** The program itself, where it does what nobody has asked for at this moment. */
+export const systemOf = ({ tenant, environment }: Pick<Actor, 'tenant' | 'environment'>): Actor =>
+  actorFrom({ kind: 'operator', tenant, environment, user: 'plimsoll', subject: 'plimsoll', permissions: ['*'] })

@@ -4,6 +4,7 @@ import type { ContentKeys } from '../db/seal.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { RunId } from '../kernel/ids.ts'
 import type { Actor } from '../kernel/scope.ts'
+import type { Use } from '../memory/memory.store.ts'
 import type { Agent } from './agent.ts'
 import type { Reads } from './reads.shell.ts'
 import type { RunStore } from './run.store.ts'
@@ -15,6 +16,8 @@ interface Parts {
   readonly reads: Reads
   readonly agents: ReadonlyMap<string, Agent>
   readonly sealer: ContentKeys
+  /** What the run was given of memory and what not, best first. */
+  readonly uses: (actor: Actor, run: RunId) => Promise<readonly Use[]>
 }
 
 export interface ContextView extends Explanation {
@@ -45,5 +48,9 @@ export async function explainContext(parts: Parts, actor: Actor, id: RunId, step
     throw new Fault('invalid_request', message, { errors: [{ path: '/step', message }] })
   }
   const { release } = agent
-  return { run: id, step: asked, release, isOwnRelease: release === run.release, ...explain(run.context, id, asked) }
+  const known = { run: id, step: asked, release, isOwnRelease: release === run.release }
+  // what was recalled is not decided again: it was noted when it was given
+  const uses = agent.memory ? await parts.uses(actor, id) : []
+  const remembered = uses.flatMap((use) => (use.reason === 'placed' ? [{ id: use.memory, version: use.version }] : []))
+  return { ...known, ...explain(run.context, id, asked), remembered }
 }

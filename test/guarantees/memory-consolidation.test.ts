@@ -260,7 +260,7 @@ describe(`episodes that become knowledge, on the ${ENGINES[0]} store`, () => {
     }
     await times(2, () => keep(ann))
     const { items } = await runtime.memory.sharedQuestions(olga, page)
-    expect(items).toMatchObject([{ key: 'lesson', subject: '', writer: 'plimsoll' }])
+    expect(items).toMatchObject([{ key: 'lesson', subject: '', writer: '' }])
     const { id, entry } = await runtime.memory.revealQuestion(olga, items[0]!.id, 'weekly look')
     expect(entry).toMatchObject({ place: { scope: 'project', id: 'printers' }, integrity: 'user', value: 'Restart it' })
     expect((await runtime.memory.questions(ann, page)).items).toEqual([])

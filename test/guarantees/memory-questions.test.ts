@@ -9,6 +9,7 @@ import type { Actor } from '../../src/kernel/scope.ts'
 import { systemIds } from '../../src/kernel/system.shell.ts'
 import type { Candidate } from '../../src/memory/candidate.ts'
 import { forgetStore } from '../../src/memory/forget.store.ts'
+import { keepingStore } from '../../src/memory/keeping.store.ts'
 import { memory } from '../../src/memory/key.ts'
 import { scopeOf } from '../../src/request/actor.ts'
 import { createRuntime, type Runtime } from '../../src/runtime.ts'
@@ -225,7 +226,60 @@ describe(`what waits for a word, on the ${ENGINES[0]} store`, () => {
     const { memory: id } = (await yes(ann)) as { memory: string }
     const by = { audit: systemIds.next('aud'), actorKind: 'end_user', actor: ann.user } as const
     expect(await forgetStore(store.db, plainSealer).entombMemory(scopeOf(ann), id, by, true)).toBe(true)
-    await grow.remember(ann, fromCall(ref, 'Restart'))
-    expect(await yes(ann)).toEqual({ outcome: 'refused', reasons: ['forgotten'] })
+    expect(await grow.remember(ann, fromCall(ref, 'Restart'))).toEqual({ outcome: 'refused', reasons: ['forgotten'] })
+    expect((await runtime.memory.questions(ann, page)).items).toEqual([])
+  })
+
+  it('G8 E6 a withdrawn consent closes what is asked for it, and nothing is asked for it any more', async () => {
+    const ann = someone()
+    await grow.remember(ann, said(await told(store, ann, 'call me Kit'), 'Kit'))
+    const { id, entry } = await only(ann)
+    await runtime.memory.setConsent(ann, { purpose: entry!.purpose, state: 'withdrawn' })
+    expect((await runtime.memory.questions(ann, page)).items).toEqual([])
+    expect(await rowsWhere(store, 'memory_candidate', { id })).toMatchObject([{ body: Buffer.alloc(0) }])
+    const again = await grow.remember(ann, said(await told(store, ann, 'call me Kat', 0), 'Kat'))
+    expect(again).toEqual({ outcome: 'refused', reasons: ['no_consent'] })
+    expect(await rowsWhere(store, 'memory_candidate', { subject_id: ann.subject, status: 'pending' })).toEqual([])
+  })
+
+  it('E6 G5 a question that nobody answered in time has no value any more and stands in nobody’s way', async () => {
+    const ann = someone()
+    const message = await told(store, ann, 'call me Kit')
+    await grow.remember(ann, said(message, 'Kit'))
+    const { id } = await only(ann)
+    await change(store, 'memory_candidate', { id }, { expires_at: ms(-1_000) })
+    const walls = { tenant: ann.tenant, environment: 'production' }
+    expect(await keepingStore(store.db, plainSealer).expire(walls)).toBe(1)
+    expect(await rowsWhere(store, 'memory_candidate', { id })).toMatchObject([
+      { status: 'expired', body: Buffer.alloc(0) },
+    ])
+    await grow.remember(ann, said(message, 'Kit'))
+    const second = await only(ann)
+    expect(second.id).not.toBe(id)
+    // and without anybody who looks after it meanwhile
+    await change(store, 'memory_candidate', { id: second.id }, { expires_at: ms(-1_000) })
+    await grow.remember(ann, said(message, 'Kit'))
+    expect((await only(ann)).id).not.toBe(second.id)
+  })
+
+  it('E15 H4 a user with the name that the program goes by, and a member who has left, see no question of a shared place', async () => {
+    const ann = someone()
+    const [olga, named] = [someone('operator', ann.tenant), someone('end_user', ann.tenant, 'plimsoll')]
+    const program = someone('operator', ann.tenant, 'plimsoll')
+    const at = { tenant_id: ann.tenant, environment: 'production', place: 'project:printers' }
+    for (const user of [ann.user, 'plimsoll']) await insert(store, 'member', { ...at, user_id: user })
+    for (const who of [ann, program]) {
+      const value = `Restart what ${who.user} sees`
+      const ref = await settledCall(store, who, { fix: value })
+      expect(await grow.remember(who, fromCall(ref, value, 'project'), { placeId: 'printers' })).toMatchObject({
+        outcome: 'asked',
+      })
+    }
+    expect((await runtime.memory.questions(named, page)).items).toEqual([])
+    expect((await runtime.memory.sharedQuestions(olga, page)).items).toHaveLength(2)
+    const { id, version } = await only(ann)
+    await runtime.memory.leave(someone('service', ann.tenant), 'project:printers', ann.user)
+    expect((await runtime.memory.questions(ann, page)).items).toEqual([])
+    await expect(runtime.memory.decline(ann, { id, version })).rejects.toMatchObject({ code: 'not_found' })
   })
 })
