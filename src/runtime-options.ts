@@ -1,4 +1,5 @@
 /** What a program brings to its runtime. */
+import { Fault } from './kernel/fault.ts'
 import type { Db } from './db/port.ts'
 import type { KeyProvider } from './db/keyprovider.ts'
 import type { RestoreLog } from './journal/restorelog.ts'
@@ -72,3 +73,6 @@ export const QUOTA: Quota = { subject: 2_000, tenant: 5_000_000 }
 
 /** Of one subject: enough for a person, and too few for who copies. */
 export const EXPORTS = { calls: 5, perMs: 3_600_000 }
+
+// a relay that fails in silence looks like one that has nothing to do
+export const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))

@@ -1,7 +1,7 @@
 /**
  * The composition root: the one file that knows every part. Nothing is decided here.
  */
-import { EXPORTS, QUOTA, type RuntimeOptions } from './runtime-options.ts'
+import { EXPORTS, QUOTA, type RuntimeOptions, warn } from './runtime-options.ts'
 import type { Db } from './db/port.ts'
 import { storeReady } from './db/ready.ts'
 import { keyedDb, openKeyring, WHOLE_TENANT } from './db/keyring.ts'
@@ -435,6 +435,3 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
   }
 }
-
-// a relay that fails in silence looks like one that has nothing to do
-const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))
