@@ -186,7 +186,7 @@ export interface RecallRow {
  * is joined row by row with anything that grows: sums over unions, look-ups in arrays and hashed subqueries instead.
  */
 export const recall: Statement<RecallParams, RecallRow> = {
-  name: 'recall_recall_7b51fe08',
+  name: 'recall_recall_a4b52437',
   text: `with asking as materialized (
   select $1::text[]::int8[] as terms
 ), place as materialized (
@@ -224,10 +224,12 @@ export const recall: Statement<RecallParams, RecallRow> = {
   select t.memory_id as id, array_position((select terms from asking), t.term) as at, t.tf, t.length from plimsoll.memory_term t
   where t.tenant_id = $4::text and t.environment = $5::text and t.place = any (array(select place from place))
     and t.term = any ((select terms from asking)::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
+), counted as materialized (
+  select at, count(*)::float8 as df from hit group by at
 ), asked as materialized (
   select array_agg(a.weight * ln(1 + (n.n + 50 - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) order by a.at) as idf
   from unnest($18::float8[]) with ordinality a (weight, at) cross join n
-  left join (select at, count(*)::float8 as df from hit group by at) d on d.at = a.at
+  left join counted d on d.at = a.at
 ), pivot as materialized (
   select avg(length)::float8 as pivot from hit
 ), direct as materialized (
@@ -247,11 +249,12 @@ export const recall: Statement<RecallParams, RecallRow> = {
   select t.memory_id as id, array_position((select terms from listed), t.term) as at, t.tf, t.length from plimsoll.memory_term t
   where t.tenant_id = $4::text and t.environment = $5::text and t.place = any (array(select place from place))
     and t.term = any ((select terms from listed)::int8[]) and ((t.memory_id, t.version) in (select id, version from eligible)) is true
+), common as materialized (
+  select at, count(*)::float8 as df from also group by at
 ), rare as materialized (
-  select a.at, (select masses from listed)[a.at] * d.idf as mass, d.idf
-  from (select distinct at from also) a
-  join (select at, ln(1 + ((select n from n) - count(*) + 0.5) / (count(*) + 0.5)) as idf from also group by at) d on d.at = a.at
-  order by mass desc, a.at limit 10
+  select at, (select masses from listed)[at] * idf as mass, idf
+  from (select at, ln(1 + ((select n from n) - df + 0.5) / (df + 0.5)) as idf from common) d
+  order by mass desc, at limit 10
 ), added as materialized (
   select array_agg(0.1 * r.mass / (select max(mass) from rare) * r.idf order by a.at) as idf
   from generate_series(1, 20) a (at) left join rare r on r.at = a.at
