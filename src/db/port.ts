@@ -10,6 +10,8 @@ export interface Statement<P, R> {
   readonly name: string
   readonly text: string
   readonly params: readonly (keyof P & string)[]
+  /** Planned for its values at each call: one plan for all of them is far from right for some. */
+  readonly isPlannedAnew?: true
   /** Never present: it carries the type of a row. */
   readonly _row?: R
 }

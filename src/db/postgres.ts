@@ -111,7 +111,8 @@ async function inTenant<P, R>(
     client = await pool.connect()
     const begin = client.query(opening)
     const wall = client.query({ name: 'scope', text: SCOPE, values: [scope.tenant, scope.environment] })
-    const rows = client.query<R & pg.QueryResultRow>({ name: statement.name, text: statement.text, values })
+    const { name, text, isPlannedAnew } = statement
+    const rows = client.query<R & pg.QueryResultRow>({ ...(!isPlannedAnew && { name }), text, values })
     // after an error the server answers ROLLBACK
     const end = client.query('commit')
     const all = await Promise.allSettled([begin, wall, rows, end])

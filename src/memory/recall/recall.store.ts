@@ -25,6 +25,9 @@ import {
 } from './recall.sql.ts'
 import { hashedTerm } from './terms.ts'
 
+/** With a hundred thousand memories of others one plan for all questions took five times as long in a large place. */
+const ranked = { ...recall, isPlannedAnew: true } as const
+
 type Walls = Pick<Scope, 'tenant' | 'environment'>
 
 /** A memory that was found, as the record has it. */
@@ -126,7 +129,7 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
       const semantic = cosines
         ? { ids: [...cosines.of.keys()], cosines: [...cosines.of.values()], semantic: cosines.weight }
         : {}
-      const rows = await db.read(scope, recall, {
+      const rows = await db.read(scope, ranked, {
         ...none,
         ...boundsOf(scope, asking),
         ...semantic,
@@ -142,7 +145,7 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
     },
     async byKeys(scope, keysAsked, asking) {
       const named = { only: keysAsked, keys: keysAsked }
-      return answerOf(scope.tenant, await db.read(scope, recall, { ...none, ...boundsOf(scope, asking), ...named }))
+      return answerOf(scope.tenant, await db.read(scope, ranked, { ...none, ...boundsOf(scope, asking), ...named }))
     },
     async stillThere(scope, memories) {
       const { tenant, environment, user } = scope
