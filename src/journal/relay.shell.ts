@@ -5,6 +5,7 @@
  * J9  at least once: an event is marked after it has been taken; a crash between the two repeats it under the same id
  * P6  a relay that stops takes nothing new, and gives what is under way a while
  */
+import { bell } from '../kernel/bell.shell.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
@@ -60,7 +61,7 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
   /** By endpoint and run. */
   const under = new Map<string, Promise<void>>()
   let lookedFar = clock.monotonic()
-  let wake: () => void = () => {}
+  const { ring: wake, rest } = bell(clock)
 
   async function look(): Promise<number> {
     const isFar = clock.monotonic() - lookedFar >= HOUR_MS
@@ -89,20 +90,10 @@ export function startRelay(parts: RelayParts, worker: () => string, everyMs: num
     }
   }
 
-  /** Until somebody wakes it, or the time is over. */
-  const rest = (): Promise<void> =>
-    new Promise((resolve) => {
-      const cancel = clock.after(everyMs, () => wake())
-      wake = () => {
-        cancel()
-        resolve()
-      }
-    })
-
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
       await take().catch(onError)
-      if (!stopping.signal.aborted) await rest()
+      if (!stopping.signal.aborted) await rest(everyMs)
     }
   }
 

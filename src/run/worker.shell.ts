@@ -5,6 +5,7 @@
  */
 import os from 'node:os'
 import type { Db } from '../db/port.ts'
+import { bell } from '../kernel/bell.shell.ts'
 import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { WorkerId } from '../kernel/ids.ts'
 import {
@@ -110,13 +111,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   let leaseUntil = 0
   /** The store may say that a run is ours which nobody here drives: after a claim without a reply, or a run that was left. */
   let inDoubt = false
-  let waker: () => void = () => {}
-  let woken = false
-
-  function wake(): void {
-    woken = true
-    waker()
-  }
+  const { ring: wake, rest } = bell(clock)
 
   async function enlist(): Promise<void> {
     const id = driving.ids.next('wrk')
@@ -167,7 +162,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         held.delete(lease.run)
         leaving.delete(lease.run)
       }
-      waker()
+      wake()
     })
     const mine: Held = { lease, ...controllers, done }
     held.set(lease.run, mine)
@@ -258,18 +253,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     }
   }
 
-  async function rest(ms: number): Promise<void> {
-    if (!woken && !stopping.signal.aborted)
-      await new Promise<void>((resolve) => {
-        const cancel = clock.after(ms, () => waker())
-        waker = () => {
-          cancel()
-          resolve()
-        }
-      })
-    woken = false
-  }
-
   async function every(ms: number, until: AbortSignal, job: () => Promise<unknown>): Promise<void> {
     while (!until.aborted) {
       await clock.sleep(ms, until).catch(() => {})
@@ -280,14 +263,14 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   async function claimLoop(): Promise<void> {
     while (!stopping.signal.aborted) {
       await look()
-      await rest(pollMs)
+      if (!stopping.signal.aborted) await rest(pollMs)
     }
   }
 
   /** P6: reads and model calls end now, effects that have started get their time, and the lease is kept until then. */
   async function drain(): Promise<void> {
     stopping.abort()
-    waker()
+    wake()
     for (const one of held.values()) stop(one)
     const drained = new AbortController()
     const over = clock.sleep(options.graceMs ?? GRACE_MS, drained.signal).then(
@@ -309,7 +292,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     every(heartbeatMs, stopped.signal, beat),
     every(pollMs * 2, stopped.signal, watch),
     every(heartbeatMs, stopping.signal, async () => {
-      if ((await reapRuns(db, REAP_LIMIT)) > 0) waker()
+      if ((await reapRuns(db, REAP_LIMIT)) > 0) wake()
     }),
     ...(minds ? [every(heartbeatMs, stopping.signal, () => abandonRuns(db, REAP_LIMIT))] : []),
     every(3_600_000, stopping.signal, () => forgetOldWorkers(db)),

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { ScriptedAnswer } from '../../src/testing/script.ts'
+import type { Db } from '../../src/db/port.ts'
+import { claim } from '../../src/journal/lease.sql.ts'
+import { step } from '../../src/run/run.sql.ts'
 import { scripted } from '../../src/testing/scripted.ts'
 import type { ToolContext } from '../../src/tool/contract.ts'
 import { tool } from '../../src/tool/define.ts'
@@ -330,5 +333,50 @@ describe.each(ENGINES)('a run that is stopped, on the %s store', (engine) => {
     expect(await second.rest()).toMatchObject({ end: 'completed' })
     await stage.stop()
     expect(writes).toBe(0)
+  })
+
+  it('A4 a run that ends while its worker looks for others makes it look once more', async () => {
+    const { began, contract } = patient()
+    const [hasLooked, looksAgain] = [gate(), gate()]
+    let isReplaced = false
+    let isOver = (): boolean => true
+    let isEnding = false
+    // the look that the ending run causes comes before its last commit and finds the conversation busy; it returns after it
+    const db: Db = {
+      ...store.db,
+      async call(statement, params) {
+        if (isEnding && statement.name === step.name) await looksAgain.opened
+        const rows = await store.db.call(statement, params)
+        if (statement.name !== claim.name) return rows
+        if (isReplaced) hasLooked.open()
+        if (isEnding) looksAgain.open()
+        while (isEnding && !isOver()) await stage.runtime.clock.sleep(5)
+        return rows
+      },
+    }
+    const stage = await play(
+      { ...store, db },
+      {
+        tools: [contract],
+        script: ({ messages }) =>
+          messages.some((m) => m.role === 'user' && m.text === 'second')
+            ? { text: 'the second' }
+            : call(contract.exposedName, 1),
+        onMessage: 'replace',
+        worker: { pollMs: 60_000 },
+        fault: async (point) => {
+          if (point !== 'final.before' || isEnding) return
+          await hasLooked.opened
+          isEnding = true
+        },
+      },
+    )
+    isOver = () => stage.worker.driven() === 0
+    const first = await stage.say('first')
+    await began.opened
+    isReplaced = true
+    const second = await stage.say('second', first)
+    expect(await second.rest()).toMatchObject({ end: 'completed' })
+    await stage.stop()
   })
 })
