@@ -110,9 +110,10 @@ async function inTenant<P, R>(
   try {
     client = await pool.connect()
     const begin = client.query(opening)
-    const wall = client.query({ name: 'scope', text: SCOPE, values: [scope.tenant, scope.environment] })
     const { name, text, isPlannedAnew } = statement
-    const rows = client.query<R & pg.QueryResultRow>({ ...(!isPlannedAnew && { name }), text, values })
+    const walls = [scope.tenant, scope.environment]
+    const wall = client.query({ ...(isPlannedAnew ? SCOPE_PLANNED_ANEW : SCOPE), values: walls })
+    const rows = client.query<R & pg.QueryResultRow>({ name, text, values })
     // after an error the server answers ROLLBACK
     const end = client.query('commit')
     const all = await Promise.allSettled([begin, wall, rows, end])
@@ -126,7 +127,13 @@ async function inTenant<P, R>(
 
 type Walls = Pick<Scope, 'tenant' | 'environment'>
 
-const SCOPE = `select set_config('app.tenant', $1, true), set_config('app.environment', $2, true)`
+const SETS_WALLS = `select set_config('app.tenant', $1, true), set_config('app.environment', $2, true)`
+const SCOPE = { name: 'scope', text: SETS_WALLS }
+// until the end of the transaction: the statement keeps its name, so that it is parsed once for each connection
+const SCOPE_PLANNED_ANEW = {
+  name: 'scope_planned_anew',
+  text: `${SETS_WALLS}, set_config('plan_cache_mode', 'force_custom_plan', true)`,
+}
 
 /** A connection for migrations, with the rights of the URL's own role. */
 export async function openMigrator(url: string): Promise<MigrationDb & { close(): Promise<void> }> {

@@ -11,6 +11,7 @@ import { Fault } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Random } from '../kernel/random.ts'
+import { timely } from '../kernel/timely.shell.ts'
 import type { Egress } from '../tool/egress/egress.shell.ts'
 import { carriedAs, type Claim, type OutboxStore, type Parcel, type Target } from './outbox.store.ts'
 import type { OutboxMessage, Sink } from './sink.ts'
@@ -157,27 +158,12 @@ async function publish(
   })
   try {
     if (!sink) return ended(false)
-    await handed(sink, message, parts.clock, signal)
+    // a sink is code of the program: whether it listens to its signal or not, nobody waits longer for it
+    const time = { ms: SINK_MS, late: () => new Fault('egress_failed') }
+    await timely(parts.clock, signal, time, (within) => sink.publish(message, within))
     return ended(true)
   } catch {
     return ended(false)
-  }
-}
-
-/** A sink is code of the program: whether it listens to its signal or not, nobody waits longer for it. */
-async function handed(sink: Sink, message: OutboxMessage, clock: Clock, signal: AbortSignal): Promise<void> {
-  const own = new AbortController()
-  const cancel = clock.after(SINK_MS, () => own.abort(new Fault('egress_failed')))
-  const either = AbortSignal.any([signal, own.signal])
-  const over = new Promise<never>((_, reject) => {
-    const leave = (): void => reject(either.reason as Error)
-    if (either.aborted) leave()
-    either.addEventListener('abort', leave)
-  })
-  try {
-    await Promise.race([sink.publish(message, either), over])
-  } finally {
-    cancel()
   }
 }
 

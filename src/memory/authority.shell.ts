@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor } from '../kernel/scope.ts'
+import { timely } from '../kernel/timely.shell.ts'
 
 /** Reads one fact as it is now, such as the state of an order; null when there is none, or the actor may not know it. */
 export interface Authority {
@@ -39,26 +40,15 @@ export async function ask(
 ): Promise<Word> {
   const authority = Object.hasOwn(authorities, name) ? authorities[name] : undefined
   if (!authority) return { state: 'unavailable' }
-  const late = new AbortController()
-  const within = AbortSignal.any([signal, late.signal])
-  const cancel = clock.after(PATIENCE_MS, () => late.abort())
+  const time = { ms: PATIENCE_MS, late: () => new Fault('unavailable') }
   try {
     // a reader that does not look at its signal is not waited for
-    const value = await Promise.race([authority.read(actor, ref, within), aborted(within)])
+    const value = await timely(clock, signal, time, (within) => authority.read(actor, ref, within))
     return value === null ? { state: 'gone' } : { state: 'said', value }
   } catch {
     return { state: 'unavailable' }
-  } finally {
-    cancel()
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const leave = (): void => reject(new Fault('unavailable'))
-    if (signal.aborted) leave()
-    signal.addEventListener('abort', leave, { once: true })
-  })
 
 export const isSame = (word: Word, value: Json): boolean =>
   word.state === 'said' && canonicalText(word.value) === canonicalText(value)

@@ -24,14 +24,16 @@ export function courierOf(world: World): World['tell'] {
       if (chance.yes(0.3)) await say(FOREIGNER, { by: 'foreigner', done: !done })
       if (chance.yes(0.1) && 'value' in (await say(ANN, { by: 'ann', done: !done })))
         world.broken('T3 nobody is heard but who may tell', signal)
-      for (let answer = await say(COURIER, word); !('value' in answer); answer = await say(COURIER, word)) {
-        if (answer.code === 'already_signaled' && words.get(signal)?.size !== 1) return
-        if (answer.code === 'already_signaled') return world.broken('T3 a word may be told again', signal)
-        await pause(1_500)
+      const again = async (): Promise<boolean> => {
+        const answer = await say(COURIER, word)
+        if ('code' in answer && answer.code === 'already_signaled' && words.get(signal)?.size === 1)
+          world.broken('T3 a word may be told again', signal)
+        return 'value' in answer || answer.code === 'already_signaled'
       }
-      if (chance.yes(0.3)) await say(COURIER, word)
+      while (!(await again())) await pause(1_500)
       if (chance.yes(0.2) && 'value' in (await say(COURIER, { by: 'liar', done: !done })))
         world.broken('T3 the first word stays', signal)
+      if (chance.yes(0.4)) await again()
     }
     sched.spawn(process, 'goes', () => {
       walk().catch((error: unknown) => world.broken('no program error', `courier ${String(error)}`))

@@ -9,6 +9,7 @@ import type { LookupFunction } from 'node:net'
 import type * as Undici from 'undici'
 import type { Clock } from '../../kernel/clock.ts'
 import { Fault } from '../../kernel/fault.ts'
+import { bound } from '../../kernel/timely.shell.ts'
 import { admit, addressOf, type EgressRefusal, type Hop, isRedirect, isReachable, nextHop } from './egress.ts'
 
 export type Fetch = typeof globalThis.fetch
@@ -119,9 +120,8 @@ export function openEgress(options: EgressOptions): Egress {
         const admitted = admit(input instanceof Request ? input.url : String(input), rules)
         if (!admitted.ok) throw refused(admitted.reason)
         const request = new Request(input instanceof Request ? input : admitted.url, init)
-        const over = new AbortController()
-        const cancel = clock.after(timeoutMs, () => over.abort(new Fault('egress_failed', 'The host took too long.')))
-        const signal = AbortSignal.any([request.signal, over.signal])
+        const late = () => new Fault('egress_failed', 'The host took too long.')
+        const { signal, release, abort } = bound(clock, request.signal, { ms: timeoutMs, late })
         try {
           const first: Hop = {
             url: admitted.url,
@@ -136,14 +136,14 @@ export function openEgress(options: EgressOptions): Egress {
           const { status, statusText } = response
           const headers = [...response.headers]
           if (response.body === null) {
-            cancel()
+            release()
             return new Response(null, { status, statusText, headers })
           }
-          const read = bounded(response.body.getReader(), maxBytes, cancel, signal)
+          const read = bounded(response.body.getReader(), maxBytes, release, signal)
           return new Response(read, { status, statusText, headers })
         } catch (error) {
-          cancel()
-          over.abort()
+          release()
+          abort()
           throw signalled(request.signal) ?? faultOf(error)
         }
       },
