@@ -13,14 +13,19 @@ const MODULES = ['.js', '.mjs']
 const TYPED = ['.ts', '.mts']
 
 const LINES = [
+  'authorities',
   'authorize',
+  'consolidators',
   'credentials',
   'developmentOrigins',
+  'embedder',
   'evaluators',
   'keys',
   'objects',
   'observe',
+  'quota',
   'sinks',
+  'zoneOf',
 ] as const
 
 export interface Definition {

@@ -80,6 +80,7 @@ export async function consent(
     const items = found['items'] as readonly Body[]
     const rows = items.map((c) => [c['purpose'], c['state'], c['decided_at']])
     out.show(...(items.length > 0 ? table(['purpose', 'said', 'at'], rows) : ['Nothing was said.']))
+    for (const one of found['purposes'] as readonly string[]) out.note(`Something is remembered for: ${visible(one)}`)
     return out.result(found)
   }
   if (state !== 'granted' && state !== 'withdrawn')

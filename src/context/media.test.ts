@@ -86,6 +86,10 @@ describe('media in a context', () => {
     expect([mediaTokens(sound(10)), mediaTokens(sound(null))]).toEqual([320, 64])
     expect(mediaTokens(sound(10), () => 7)).toBe(7)
     for (const odd of [-1, 0.5, Number.NaN, Infinity]) expect(mediaTokens(sound(10), () => odd)).toBe(320)
+    // more than any window, and of eight parts together still a count of the store
+    for (const most of [mediaTokens(pages(500_000)), mediaTokens(sound(1), () => Number.MAX_SAFE_INTEGER)])
+      expect(most).toBe(100_000_000)
+    expect(8 * mediaTokens(pages(500_000))).toBeLessThan(2 ** 31)
   })
 
   it('C3 T2 an old picture goes before the words of its message, under a note that names it', () => {

@@ -17,8 +17,11 @@ export type MediaCounter = (media: MediaFacts) => number
  */
 export function mediaTokens(media: MediaFacts, count?: MediaCounter): number {
   const own = count?.(media)
-  return own !== undefined && Number.isSafeInteger(own) && own >= 0 ? own : estimate(media)
+  return Math.min(MOST_TOKENS, own !== undefined && Number.isSafeInteger(own) && own >= 0 ? own : estimate(media))
 }
+
+/** More than any window; the sum of the parts of a message still is a count that the store can hold. */
+const MOST_TOKENS = 100_000_000
 
 const SQUARE = 512
 const MOST_SIDE = 2_048

@@ -16,7 +16,8 @@ export function forgettingRoutes(app: Hono<Env>, parts: Parts): void {
 
   app.get('/v1/consents', async (c) => {
     queryOf(c, queries.none)
-    return c.json({ items: (await memory.consents(c.get('caller').actor)).map(views.consent) })
+    const items = (await memory.consents(c.get('caller').actor)).map(views.consent)
+    return c.json({ items, purposes: memory.purposes })
   })
 
   app.put('/v1/consents', async (c) => {

@@ -127,15 +127,18 @@ export const memoryAnswers = {
   memory_candidate: candidate,
   memory_candidates: page(candidate),
   memory_declined: z.strictObject({ id: id('mcd'), status: z.literal('declined'), version: z.int() }),
-  consents: list(
-    z.strictObject({
-      purpose: z.string(),
-      state: z.enum(['granted', 'withdrawn']),
-      basis: z.string(),
-      decided_by: z.string(),
-      decided_at: time,
-    }),
-  ),
+  consents: z.strictObject({
+    items: z.array(
+      z.strictObject({
+        purpose: z.string(),
+        state: z.enum(['granted', 'withdrawn']),
+        basis: z.string(),
+        decided_by: z.string(),
+        decided_at: time,
+      }),
+    ),
+    purposes: z.array(z.string()).describe('What a word can be said about, besides `*` for all'),
+  }),
   consent_set: z.strictObject({
     purpose: z.string(),
     state: z.enum(['granted', 'withdrawn']),

@@ -49,9 +49,10 @@ export function webpSize(bytes: Uint8Array): Pixels | null {
   return form === 'VP8 ' ? pixels(at.getUint16(26, true) & 0x3fff, at.getUint16(28, true) & 0x3fff) : null
 }
 
-/** Counts the page objects that stand in the clear; null when there is none, since newer writers pack them. */
+/** Counts the page objects that stand in the clear; null when there is none, or when there may be others, since newer writers pack them. */
 export function pdfPages(bytes: Uint8Array): number | null {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+  if (/\/Type\s{0,8}\/ObjStm(?![A-Za-z])/.test(text)) return null
   let pages = 0
   for (const _ of text.matchAll(/\/Type\s{0,8}\/Page(?![A-Za-z])/g)) pages += 1
   return pages > 0 ? pages : null

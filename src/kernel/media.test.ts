@@ -80,6 +80,10 @@ describe('what a file is', () => {
       pixels: null,
     })
     expect(mediaFacts(bytes(frame, 'Xing', new Array<number>(64).fill(0)))).toMatchObject({ seconds: null })
+    // one page in the clear says nothing of those that are packed
+    expect(mediaFacts(Buffer.concat([pdf(1), bytes('7 0 obj << /Type /ObjStm /N 900 >>')]))).toMatchObject({
+      pages: null,
+    })
     // of a beginning nobody counts the pages
     expect(mediaFacts(pdf(3), 1_000_000)).toMatchObject({ pages: null, bytes: 1_000_000 })
   })

@@ -11,7 +11,8 @@ import type { Json } from '../kernel/json.ts'
 import { holds } from '../kernel/permission.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
 import type { Taken } from '../tool/rate.store.ts'
-import type { CandidateStore, Consent } from './candidate.store.ts'
+import type { CandidateStore } from './candidate.store.ts'
+import { type Consents, consentsOf } from './consent.shell.ts'
 import type { Forgetting } from './derivatives.shell.ts'
 import type { MemoryId, MemoryScope, MemoryView } from './entry.ts'
 import { receiptOf, reconcile, type Receipt, type Residue, startForgetting } from './forget.shell.ts'
@@ -45,7 +46,7 @@ export interface ExportedMemory {
 }
 
 /** Every method tells what is not there and what may not be seen in the same words: `not_found`. */
-export interface Centre extends Stewardship, Questions {
+export interface Centre extends Stewardship, Questions, Consents {
   list(actor: Actor, listing: Listing): Promise<Page<MemoryView>>
   get(actor: Actor, id: MemoryId): Promise<MemoryView>
   why(actor: Actor, id: MemoryId): Promise<Why>
@@ -69,9 +70,6 @@ export interface Centre extends Stewardship, Questions {
   forgetSubject(actor: Actor, subject: string, reason?: string): Promise<Receipt>
   deletions(actor: Actor, page: PageWanted): Promise<Page<Deletion>>
   deletion(actor: Actor, id: DeletionId): Promise<Receipt>
-  consents(actor: Actor): Promise<readonly Consent[]>
-  /** Withdrawn, what it covers is used no more from this moment on and forgotten: the receipt says how far that is. */
-  setConsent(actor: Actor, said: Pick<Consent, 'purpose' | 'state'>): Promise<Receipt | null>
 
   /** For operators: everything but values. */
   facts(actor: Actor, subject: string, page: PageWanted): Promise<Page<MemoryFacts>>
@@ -165,6 +163,7 @@ export function centreOf(parts: CentreParts): Centre {
 
   return {
     ...stewardshipOf(parts),
+    ...consentsOf(parts),
     ...questionsOf(parts),
     get,
     async list(actor, listing) {
@@ -287,21 +286,6 @@ export function centreOf(parts: CentreParts): Centre {
       const receipt = await receiptOf(forgetting, scope, id)
       if (actor.kind !== 'operator' && receipt.subject !== actor.subject) throw new Fault('not_found')
       return receipt
-    },
-    consents: (actor) => candidates.consents(own(actor), actor.subject),
-    async setConsent(actor, { purpose, state }) {
-      const scope = own(actor)
-      await candidates.setConsent(scope, actor.subject, { purpose, state, basis: 'said' }, by(actor))
-      if (state === 'granted') return null
-      const barred = parts.registry.keys.filter((key) => purpose === '*' || key.purpose === purpose)
-      await candidates.close(
-        scope,
-        actor.subject,
-        barred.map((key) => key.name),
-      )
-      const covered = await candidates.affected(scope, actor.subject, purpose)
-      const wanted = { ...target, subject: actor.subject, kind: 'purpose', target: purpose, memories: covered } as const
-      return startForgetting(forgetting, scope, actor, wanted)
     },
     async facts(actor, subject, page) {
       const rows = await memories.facts(ops(actor), { subject, ...page, limit: page.limit + 1 })

@@ -97,6 +97,3 @@ export interface MemoryView {
   readonly expiresAt: number | null
   readonly lastUsedAt: number | null
 }
-
-/** Why a judged entry was not written after all; `moved`: a memory that it is drawn from is another by now. */
-export type NotWritten = 'no_consent' | 'declined' | 'forgotten' | 'moved' | 'no_member' | 'exists' | 'full'

@@ -8,7 +8,7 @@ import { hashOfTexts } from './candidate.ts'
 import { inspect } from './detect/secretlint.shell.ts'
 import { judge } from './judge.ts'
 import { memory } from './key.ts'
-import { REASONS } from './reasons.ts'
+import { REASONS, REFUSALS } from './reasons.ts'
 
 const NOW = Date.UTC(2027, 0, 10, 12)
 const DAY = 86_400_000
@@ -358,7 +358,7 @@ it('E4 the reasons are a closed list, printed in the documentation', () => {
   const table = [
     '| reason | says |',
     '|---|---|',
-    ...Object.entries(REASONS).map(([code, says]) => `| \`${code}\` | ${says} |`),
+    ...Object.entries({ ...REASONS, ...REFUSALS }).map(([code, says]) => `| \`${code}\` | ${says} |`),
   ].join('\n')
   const [before = '', after = ''] = readFileSync(file, 'utf8').split(/<!-- reasons -->[\s\S]*<!-- end -->/)
   const written = `${before}<!-- reasons -->\n\n${table}\n\n<!-- end -->${after}`

@@ -11,7 +11,6 @@ import {
   type Entry,
   type MemoryId,
   type MemoryView,
-  type NotWritten,
   type Place,
   placeText,
   type Source,
@@ -34,6 +33,7 @@ import {
   versionsOf,
   whyNot,
 } from './memory.sql.ts'
+import type { Refusal } from './reasons.ts'
 
 /** Who writes, and the word that allows it where somebody was asked. */
 export interface Writing {
@@ -137,7 +137,8 @@ export interface MemoryStore {
     entry: Entry,
     by: Writing,
   ): Promise<number | null>
-  whyNot(scope: Scope, entry: Entry, writer: string): Promise<NotWritten>
+  /** `exists`: another has written the place meanwhile. */
+  whyNot(scope: Scope, entry: Entry, writer: string): Promise<Refusal | 'exists'>
   list(scope: Scope, viewer: Viewer, listing: Listing): Promise<readonly MemoryView[]>
   get(scope: Scope, viewer: Viewer, id: MemoryId): Promise<MemoryView | null>
   /** Everything but the values; an empty `subject` is every subject. */
@@ -287,7 +288,7 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
       const sources = entry.sources.map((s) => `${s.kind} ${s.ref}`)
       const drawn = JSON.stringify(entry.sources.filter((s) => s.kind === 'memory' && s.role === 'evidence'))
       const [row] = await db.read(scope, whyNot, { ...walls(scope), ...at, forgotten, sources, drawn })
-      return (row?.reason ?? 'exists') as NotWritten
+      return (row?.reason ?? 'exists') as Refusal | 'exists'
     },
     list: (scope, viewer, listing) => listed(scope, viewer, '', listing),
     get: async (scope, viewer, id) => (await listed(scope, viewer, id, { after: '', limit: 1 }))[0] ?? null,

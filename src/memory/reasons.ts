@@ -47,5 +47,17 @@ export const REASONS = {
 
 export type Reason = keyof typeof REASONS
 
+/** Why what was judged to be saved or asked about is refused by the store after all. */
+export const REFUSALS = {
+  no_consent: 'Its subject has withdrawn the consent to its purpose, or to all.',
+  declined: 'Its person has said no since it was said.',
+  forgotten: 'It, or what it comes from, was forgotten since it was said.',
+  moved: 'A memory that it was drawn from is gone, or another version by now.',
+  no_member: 'Whoever writes is no member of the group or project.',
+  full: 'The quota is used up, and nothing may go for it.',
+} as const
+
+export type Refusal = keyof typeof REFUSALS
+
 /** The classes of the detectors are reasons by their own names. */
 export const reasonOf = (found: FindingClass): Reason => found

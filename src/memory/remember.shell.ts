@@ -13,12 +13,12 @@ import type { Json } from '../kernel/json.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { Candidate, Inspection } from './candidate.ts'
 import type { CandidateStore } from './candidate.store.ts'
-import type { CandidateId, Change, Entry, MemoryId, NotWritten, Source } from './entry.ts'
+import type { CandidateId, Change, Entry, MemoryId, Source } from './entry.ts'
 import { type Current, type Direct, factsOf, type Here, type Knowing, type Known, placeOf } from './facts.shell.ts'
 import { judge, type Entry as JudgedEntry, type Judgement } from './judge.ts'
 import { SHARED } from './kinds.ts'
 import { type Quota, valueHash } from './memory.store.ts'
-import type { Reason } from './reasons.ts'
+import type { Reason, Refusal } from './reasons.ts'
 
 export interface Remembering extends Knowing {
   readonly candidates: CandidateStore
@@ -51,10 +51,11 @@ export type Outcome =
   | { readonly outcome: 'asked'; readonly candidate: CandidateId; readonly reasons: readonly Reason[] }
   /** It was said for now: the conversation has it, and that is all. */
   | { readonly outcome: 'session'; readonly reasons: readonly Reason[] }
-  | { readonly outcome: 'refused'; readonly reasons: readonly (Reason | NotWritten)[] }
+  | { readonly outcome: 'refused'; readonly reasons: readonly (Reason | Refusal)[] }
 
 /** What bars a value whoever is asked; else the person has said no. */
-const ASKED_IN_VAIN: ReadonlySet<NotWritten> = new Set(['forgotten', 'no_consent', 'moved'])
+const barOf = (why: Refusal | 'exists'): Refusal =>
+  why === 'forgotten' || why === 'no_consent' || why === 'moved' ? why : 'declined'
 /** Writers of one key at the same time; each round another has won. */
 export const MOST_CONFLICTS = 8
 const NEIGHBOURS = 2
@@ -83,7 +84,7 @@ export async function remember(
       const id = await ask(parts, on, made, judged)
       if (id !== null) return { outcome: 'asked', candidate: id, reasons }
       const why = await parts.memories.whyNot(on.scope, made, on.actor.user)
-      return { outcome: 'refused', reasons: [ASKED_IN_VAIN.has(why) ? why : 'declined'] }
+      return { outcome: 'refused', reasons: [barOf(why)] }
     }
     const done = await save(parts, on, { entry: made, change: entry.change, at: known.current, asked: null, reasons })
     if (done !== 'conflict') return done

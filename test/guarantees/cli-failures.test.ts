@@ -106,6 +106,10 @@ describe('a command that fails', () => {
     const { stderr } = await plimsoll(['start', 'slip.mjs', '--db', NO_STORE], { cwd: home })
     expect(stderr).toMatch(oneLine('invalid_definition'))
     expect(stderr).toContain('"credential". Fix: `export const runtime')
+    const memory = '{ authorities: {}, consolidators: {}, quota: { subject: 9, tenant: 99 }, zoneOf: () => "UTC" }'
+    writeFileSync(join(home, 'memory.mjs'), `${WHOLE}export const runtime = ${memory}`)
+    const known = await plimsoll(['start', 'memory.mjs', '--db', NO_STORE], { cwd: home })
+    expect(known.stderr).toMatch(oneLine('store_unavailable'))
   })
 
   it('I1 a broken agent is told with the line that mends it', { timeout: SLOW }, async () => {

@@ -8,10 +8,12 @@ import type { Db } from '../../src/db/port.ts'
 import { Fault } from '../../src/kernel/fault.ts'
 import type { Actor } from '../../src/kernel/scope.ts'
 import type { ScriptedAnswer } from '../../src/testing/script.ts'
+import { scripted } from '../../src/testing/scripted.ts'
 import { tool } from '../../src/tool/define.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
 import {
   json,
+  keys,
   page,
   program as programOn,
   type Proposes,
@@ -23,6 +25,7 @@ import {
   TONE,
   told,
 } from '../setup/extracting.ts'
+import { growing } from '../setup/growing.ts'
 import { until } from '../setup/plane.ts'
 import { rowsWhere } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
@@ -269,6 +272,28 @@ describe('memories out of what was said', () => {
     expect((await stage.errands(said.session, 2)).map((e) => e.outcome)).toEqual(['forgotten', 'nothing'])
     expect(told(stage.asked.at(-1))).toContain('big cities')
     expect(told(stage.asked.at(-1))).not.toContain('answers short')
+    expect(await stage.values(ann)).toEqual([])
+  })
+
+  it('G2 what a memory that was forgotten came from is read by no extraction: nobody says it again in other words', async () => {
+    const ann = someone()
+    const [answering, prepared] = [gate(), gate()]
+    const pause = async (): Promise<void> => {
+      answering.open()
+      await prepared.opened
+    }
+    const model = scripted(() => ({ text: 'Fifty-six.' }), { pause })
+    const stage = await program(() => json(TONE), { spec: { model } })
+    const said = await stage.runtime.submit(ann, { agent: stage.name, text: SAID })
+    await answering.opened
+    const evidence = { kind: 'message', message: `${said.run}.1`, quote: 'I like my answers short' } as const
+    const kept = { kind: 'preference', key: 'tone', value: 'short', scope: 'user', evidence } as const
+    const outcome = await growing(store.db, keys).remember(ann, kept)
+    if (outcome.outcome !== 'saved') throw new Error(outcome.outcome)
+    await stage.runtime.memory.forget(ann, outcome.memory)
+    prepared.open()
+    expect(await stage.errands(said.session)).toMatchObject([{ outcome: 'nothing' }])
+    expect(stage.asked).toEqual([])
     expect(await stage.values(ann)).toEqual([])
   })
 

@@ -124,6 +124,27 @@ describe.each(ENGINES)('what is forgotten, exported and withheld on the %s store
     expect((await remember(ann, 'food', 'eggs')).status).toBe(201)
   })
 
+  it('G8 a purpose that covers nothing is refused with those that there are: a slip of the pen withdraws nothing in silence', async () => {
+    const name = unique('ann')
+    const [ann, bob] = [await plane.user(name), await someone()]
+    const say = (who: Person, purpose: string) =>
+      who.send('PUT', '/v1/consents', { body: { purpose, state: 'withdrawn' } })
+    const { purposes } = (await ann.get('/v1/consents')).body
+    expect(purposes).toContain('To suggest dishes.')
+    const refused = await say(ann, 'to suggest dishes')
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', errors: [{ path: '/purpose' }] } })
+    expect(refused.body.errors[0].message).toContain('"To suggest dishes."')
+    expect(JSON.stringify(refused.body)).not.toContain('to suggest dishes')
+    expect((await ann.get('/v1/consents')).body.items).toEqual([])
+    // of a key that this program has no more: what is left of it can be withdrawn, by whom it is about
+    await remember(ann, 'food', 'fish')
+    await store.admin(`update plimsoll.memory set purpose = 'Of before.' where subject_id = $1`, [name])
+    expect((await say(bob, 'Of before.')).status).toBe(400)
+    expect(await say(ann, 'Of before.')).toMatchObject({ status: 200, body: { deletion: { kind: 'purpose' } } })
+    expect((await ann.get('/v1/memories')).body.items).toEqual([])
+    expect((await say(ann, 'Of before.')).status).toBe(200)
+  })
+
   it('G6 an export holds what is the caller’s own, with its sources, and there are few in an hour', async () => {
     const [ann, bob] = [await someone(), await someone()]
     const [mine, his] = [word(), word()]

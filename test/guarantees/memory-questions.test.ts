@@ -262,6 +262,20 @@ describe(`what waits for a word, on the ${ENGINES[0]} store`, () => {
     expect((await only(ann)).id).not.toBe(second.id)
   })
 
+  it('E13 G5 a question ends with what it asks about: a word for what is over brings nothing back', async () => {
+    const ann = someone()
+    const until = Date.now() + 3_600_000
+    const asks = async (value: string, more: Partial<Candidate>) =>
+      grow.remember(ann, { ...fromCall(await settledCall(store, ann, { fix: value }), value), ...more })
+    await asks('Restart it', { expiresAt: new Date(until).toISOString() })
+    await asks('Wait for it', {})
+    const { items } = await runtime.memory.questions(ann, page)
+    const endsOf = (value: string) => items.find((q) => q.entry?.value === value)?.expiresAt ?? Number.NaN
+    expect(endsOf('Restart it')).toBeLessThan(until + 60_000)
+    // what stands for good is asked about for longer
+    expect(endsOf('Wait for it')).toBeGreaterThan(until + 60_000)
+  })
+
   it('E15 H4 a user with the name that the program goes by, and a member who has left, see no question of a shared place', async () => {
     const ann = someone()
     const [olga, named] = [someone('operator', ann.tenant), someone('end_user', ann.tenant, 'plimsoll')]

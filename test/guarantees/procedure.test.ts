@@ -72,8 +72,8 @@ const tags = (text: string): string =>
   [...text].map((c) => String.fromCodePoint((c.codePointAt(0) ?? 0) + 0xe0000)).join('')
 
 let made = 0
-/** An experience of Ann, from a conversation of its own unless one is given. */
-async function experience(text = 'The order number was asked for first.', run?: string): Promise<string> {
+/** An experience of Ann, from a conversation of its own unless one is given, or from another memory. */
+async function experience(text = 'The order number was asked for first.', run?: string, of?: string): Promise<string> {
   const from = run ?? unique('run')
   const id = formatId('mem', Date.now(), Buffer.from(String(++made).padStart(10, '0')))
   const value = Buffer.from(plainSealer.seal('acme', Buffer.from(JSON.stringify(text))))
@@ -104,8 +104,8 @@ async function experience(text = 'The order number was asked for first.', run?: 
     detectors: 1,
   }
   await insert(store, 'memory', { ...place, id, ...owned, ...known, ...said })
-  const call = { kind: 'call', ref: `${from}/1/0`, run_id: from, role: 'evidence', version: 1 }
-  await insert(store, 'memory_source', { ...place, memory_id: id, ...call })
+  const origin = of ? { kind: 'memory', ref: of } : { kind: 'call', ref: `${from}/1/0`, run_id: from }
+  await insert(store, 'memory_source', { ...place, memory_id: id, ...origin, role: 'evidence', version: 1 })
   return id
 }
 const two = async (): Promise<string[]> => [await experience(), await experience()]
@@ -230,6 +230,22 @@ it('E1 what comes from one occasion is no rule, however many memories tell of it
   const same = [await experience('a', run), await experience('b', run)]
   for (const sources of [same, [same[0]!], []]) expect(await propose(sources)).toMatchObject({ status: 400 })
   expect(await propose([...same, await experience()])).toMatchObject({ status: 201 })
+})
+
+it('E1 E9 what was drawn from a memory is no occasion beside it: two occasions are two that happened', async () => {
+  const propose = (sources: string[]) =>
+    operator.post(at, { body: { name: unique('p'), text: 'Ask first.', sources, reason: 'x' } })
+  const [one, other] = await two()
+  const drawn = await experience('drawn', undefined, one)
+  const drawnAgain = await experience('drawn again', undefined, drawn)
+  for (const sources of [
+    [one!, drawn],
+    [drawn, drawnAgain],
+    [drawnAgain, one!],
+  ])
+    expect(await propose(sources)).toMatchObject({ status: 400 })
+  // what it was drawn from counts as the occasion
+  expect(await propose([drawnAgain, other!])).toMatchObject({ status: 201 })
 })
 
 it('E16 what is no experience, is gone, or is of another tenant is no source', async () => {
@@ -368,6 +384,28 @@ it('E13 an experience that has changed since is not approved unseen: the procedu
   await store.admin('update plimsoll.memory set version = version + 1 where id = $1', [sources[0]])
   expect(await approve(p.id, p.hash)).toMatchObject({ status: 409, body: { code: 'conflict' } })
 })
+
+it.each([
+  { changes: ['merged'], status: 200 },
+  { changes: ['merged', 'late'], status: 200 },
+  // somebody has said something else between
+  { changes: ['superseded', 'merged'], status: 409 },
+  { changes: ['corrected'], status: 409 },
+])(
+  'E13 E9 an experience with $changes since is approved unseen only where it says the same',
+  async ({ changes, status }) => {
+    const sources = await two()
+    const p = await proposed(unique('p'), 'Ask first.', sources)
+    await evaluate(p.id)
+    for (const [at, change] of changes.entries()) {
+      const version = at + 2
+      const written = { ...place, memory_id: sources[0], version, value_hash: 'h', user_id: 'ann', change }
+      await insert(store, 'memory_version', { ...written, integrity: 'user', confidence: 1, valid_from: ms(0) })
+      await store.admin('update plimsoll.memory set version = $2 where id = $1', [sources[0], version])
+    }
+    expect(await approve(p.id, p.hash)).toMatchObject({ status })
+  },
+)
 
 it('E16 a stored text that is not the one which was approved is in no prompt: the run is not driven with it', async () => {
   const p = await approved(unique('p'), 'Ask first.')

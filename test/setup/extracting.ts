@@ -13,7 +13,7 @@ import type { TestStore } from './engines.ts'
 import { unique } from './seed.ts'
 
 const BUDGET = { steps: 6, toolCalls: 12, tokens: 200_000, costCents: 1_000, seconds: 60 }
-const keys = memory({
+export const keys = memory({
   tone: { kind: 'preference', value: z.string().max(80), purpose: 'To answer in the way that is liked.' },
   home_city: { kind: 'fact', value: z.string().max(200) },
   note: { kind: 'fact', value: z.string().max(400), cardinality: 'many', deletion: 'with_source' },
