@@ -42,12 +42,12 @@ export interface EntombMemoryRow {
 }
 /**
  * The tombstone: from here on no read finds it, no write brings it back, and who was asked about the value, or about what is
- * drawn from it, is asked no more. What
- * was drawn from it is not used until it is drawn again. Nothing happens when another version came meanwhile.
+ * drawn from it, is asked no more. What was drawn from it, and from that, is not used until it is drawn again. Nothing happens when
+ * another version came meanwhile.
  */
 export const entombMemory: Statement<EntombMemoryParams, EntombMemoryRow> = {
-  name: 'forget_entombMemory_83a067c2',
-  text: `with gone as (
+  name: 'forget_entombMemory_249d8179',
+  text: `with recursive gone as (
   update plimsoll.memory m set status = 'deleted', deleted_at = now(), value = ''::bytea, value_hash = '', version = m.version + 1
   where m.tenant_id = $1::text and m.environment = $2::text and m.id = $3::text and m.version = $4::int8
     and m.deleted_at is null
@@ -57,15 +57,19 @@ export const entombMemory: Statement<EntombMemoryParams, EntombMemoryRow> = {
   select $1::text, $2::text, x.kind, x.id from gone, lateral (
     select 'memory' as kind, gone.id as id union all select 'memory_value', mark from unnest($5::text[]) as mark) x
   on conflict (tenant_id, kind, id) do update set created_at = excluded.created_at
+), stale as (
+  select gone.id from gone
+  union
+  select s.memory_id from stale join plimsoll.memory_source s on s.tenant_id = $1::text and s.kind = 'memory' and s.ref = stale.id
+    and s.role = 'evidence'
 ), unasked as (
   update plimsoll.memory_candidate c set status = 'superseded', version = c.version + 1, body = ''::bytea, decided_at = now() from gone
   where c.tenant_id = $1::text and c.environment = $2::text and c.status = 'pending'
-    and (c.sources @> array['memory ' || gone.id]
+    and (c.sources && (select array_agg('memory ' || s.id) from stale s)
       or c.place = gone.place and c.subject_id = gone.subject_id and c.key = gone.key and c.value_hash = any ($6::text[]))
 ), drawn as (
   update plimsoll.memory d set status = 'invalid', version = d.version + 1 from gone
-  where d.tenant_id = $1::text and d.status in ('active', 'cold') and exists (select from plimsoll.memory_source s
-    where s.tenant_id = d.tenant_id and s.memory_id = d.id and s.kind = 'memory' and s.ref = gone.id and s.role = 'evidence')
+  where d.tenant_id = $1::text and d.status in ('active', 'cold') and d.id <> gone.id and d.id in (select s.id from stale s)
 ), audited as (
   insert into plimsoll.audit (tenant_id, environment, id, actor_kind, actor, action, target, outcome)
   select $1::text, $2::text, $7::text, $8::text, $9::text, 'memory.forget', gone.id, 'forgotten' from gone

@@ -153,7 +153,8 @@ with recursive entry as (
 ), unasked as (
   update plimsoll.memory_candidate q set status = 'superseded', version = q.version + 1, body = ''::bytea, decided_at = now()
   from changed c join entry e on e.change in ('superseded', 'corrected')
-  where q.tenant_id = c.tenant_id and q.environment = c.environment and q.status = 'pending' and q.sources @> array['memory ' || c.id]
+  where q.tenant_id = c.tenant_id and q.environment = c.environment and q.status = 'pending'
+    and q.sources && (select array_agg('memory ' || x.id) from (select c.id union select id from stale) x)
 ), answered as (
   update plimsoll.memory_candidate q set status = 'accepted', version = q.version + 1, body = ''::bytea, memory_id = c.id, decided_by = e.writer,
     decided_at = now()

@@ -133,7 +133,7 @@ export interface ChangeMemoryRow {
  * value puts what was drawn from the old one out of use, and who is asked about such is asked no more.
  */
 export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
-  name: 'memory_changeMemory_063bb85a',
+  name: 'memory_changeMemory_b04b9a65',
   text: `with recursive entry as (
   select e.* from jsonb_to_record($1::jsonb) as e (id text, version int8, change text, subject text, writer text,
     permission_scope text[], slot text, value text, value_hash text, integrity text, confidentiality text, confidence real, importance real,
@@ -208,7 +208,8 @@ export const changeMemory: Statement<ChangeMemoryParams, ChangeMemoryRow> = {
 ), unasked as (
   update plimsoll.memory_candidate q set status = 'superseded', version = q.version + 1, body = ''::bytea, decided_at = now()
   from changed c join entry e on e.change in ('superseded', 'corrected')
-  where q.tenant_id = c.tenant_id and q.environment = c.environment and q.status = 'pending' and q.sources @> array['memory ' || c.id]
+  where q.tenant_id = c.tenant_id and q.environment = c.environment and q.status = 'pending'
+    and q.sources && (select array_agg('memory ' || x.id) from (select c.id union select id from stale) x)
 ), answered as (
   update plimsoll.memory_candidate q set status = 'accepted', version = q.version + 1, body = ''::bytea, memory_id = c.id, decided_by = e.writer,
     decided_at = now()

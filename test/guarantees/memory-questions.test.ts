@@ -230,6 +230,34 @@ describe(`what waits for a word, on the ${ENGINES[0]} store`, () => {
     expect((await runtime.memory.questions(ann, page)).items).toEqual([])
   })
 
+  it.each(['forgotten', 'corrected'] as const)(
+    'G2 E13 of a memory that is %s, what was drawn from it and from that is out of use at once, and nobody is asked about it',
+    async (what) => {
+      const ann = someone()
+      await grow.remember(ann, said(await told(store, ann, 'call me Kit'), 'Kit'))
+      const chain = [((await yes(ann)) as { memory: string }).memory]
+      for (const value of ['Names are short', 'Names matter']) {
+        await grow.remember(ann, drawn([chain.at(-1)!], value))
+        chain.push(((await yes(ann)) as { memory: string }).memory)
+      }
+      await grow.remember(ann, drawn([chain.at(-1)!], 'Ask for names'))
+      const open = await only(ann)
+      const [first] = (await runtime.memory.list(ann, page)).items.filter((m) => m.id === chain[0])
+      const by = { audit: systemIds.next('aud'), actorKind: 'end_user', actor: ann.user } as const
+      if (what === 'forgotten')
+        expect(await forgetStore(store.db, plainSealer).entombMemory(scopeOf(ann), first!.id, by, true)).toBe(true)
+      else
+        expect(
+          await runtime.memory.correct(ann, { id: first!.id, version: first!.version, value: 'Kat' }),
+        ).toMatchObject({ outcome: 'saved', change: 'corrected' })
+      for (const id of chain.slice(1))
+        expect(await rowsWhere(store, 'memory', { id })).toMatchObject([{ status: 'invalid' }])
+      expect(await rowsWhere(store, 'memory_candidate', { id: open.id })).toMatchObject([
+        { status: 'superseded', body: Buffer.alloc(0) },
+      ])
+    },
+  )
+
   it('G8 E6 a withdrawn consent closes what is asked for it, and nothing is asked for it any more', async () => {
     const ann = someone()
     await grow.remember(ann, said(await told(store, ann, 'call me Kit'), 'Kit'))
