@@ -118,7 +118,14 @@ export function tellWritten(done: Body, out: Output): void {
 export async function listCandidates(options: As & { readonly limit: number }, out: Output): Promise<void> {
   const found = await (await asUser(options)).get(`/v1/memory-candidates?limit=${options.limit}`)
   const items = found['items'] as readonly Body[]
-  const rows = items.map((q) => [q['id'], q['key'], q['value'], placed(q), text(q['reasons']), q['expires_at']])
+  const rows = items.map((q) => [
+    q['id'],
+    q['key'],
+    q['value'],
+    placed(q),
+    (q['reasons'] as readonly string[]).join(', '),
+    q['expires_at'],
+  ])
   const head = ['candidate', 'key', 'value', 'scope', 'why it asks', 'open until']
   out.show(...(items.length > 0 ? table(head, rows) : ['Nothing waits.']))
   out.result({ items, more: found['next_cursor'] !== null })

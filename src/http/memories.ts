@@ -219,7 +219,7 @@ async function unlessDone<T>(work: () => Promise<T>, done: () => Promise<T | nul
 /** @throws Fault `memory_refused` with the reasons: nothing was written, so the key of the request is free again */
 export function performed(outcome: Outcome, status: number): Performed {
   if (outcome.outcome === 'refused')
-    throw new Fault('memory_refused', undefined, { facts: { reasons: outcome.reasons } })
+    throw new Fault('memory_refused', undefined, { facts: { reasons: outcome.reasons }, errors: outcome.errors ?? [] })
   return { status: outcome.outcome === 'saved' ? status : 200, body: views.written(outcome) }
 }
 

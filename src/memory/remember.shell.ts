@@ -8,7 +8,7 @@
  */
 import type { Ids } from '../kernel/ids.ts'
 import { canonicalText } from '../kernel/canonical.ts'
-import { Fault } from '../kernel/fault.ts'
+import { Fault, type FieldError } from '../kernel/fault.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { Candidate, Inspection } from './candidate.ts'
@@ -51,7 +51,12 @@ export type Outcome =
   | { readonly outcome: 'asked'; readonly candidate: CandidateId; readonly reasons: readonly Reason[] }
   /** It was said for now: the conversation has it, and that is all. */
   | { readonly outcome: 'session'; readonly reasons: readonly Reason[] }
-  | { readonly outcome: 'refused'; readonly reasons: readonly (Reason | Refusal)[] }
+  /** `errors`: what is wrong with the value, where its schema refuses it. */
+  | {
+      readonly outcome: 'refused'
+      readonly reasons: readonly (Reason | Refusal)[]
+      readonly errors?: readonly FieldError[]
+    }
 
 /** What bars a value whoever is asked; else the person has said no. */
 const barOf = (why: Refusal | 'exists'): Refusal =>
@@ -74,7 +79,12 @@ export async function remember(
     const known = await factsOf(parts, on, candidate, direct)
     const judged = judge(candidate, { ...known.facts, inspection })
     const { entry, decision, reasons } = judged
-    if (decision === 'reject' || !entry) return { outcome: 'refused', reasons }
+    if (decision === 'reject' || !entry)
+      return {
+        outcome: 'refused',
+        reasons,
+        ...(reasons.includes('value_invalid') && { errors: wrongIn(on, candidate) }),
+      }
     if (decision === 'session') return { outcome: 'session', reasons }
     const made = await entryOf(parts, on, { judged: entry, known, direct })
     if (known.current && entry.change === 'merged' && (await isDrawnAlready(parts, on, made, known.current)))
@@ -91,6 +101,10 @@ export async function remember(
   }
   throw new Fault('conflict')
 }
+
+/** Names of fields and what they have to be, and nothing of the value. */
+const wrongIn = ({ keys }: Occasion, { key, value }: Candidate): readonly FieldError[] =>
+  (keys.find(key)?.check(value) ?? []).map(({ path, message }) => ({ path: `/value${path}`, message }))
 
 async function entryOf(
   parts: Remembering,

@@ -123,6 +123,7 @@ export function stewardshipOf(parts: StewardParts): Stewardship {
 /** @throws Fault `invalid_request` */
 export function keyNamed(registry: MemoryKeys, name: string): MemoryKey {
   const key = registry.find(name)
-  if (!key) throw new Fault('invalid_request', undefined, { errors: [{ path: '/key', message: 'is not registered' }] })
-  return key
+  if (key) return key
+  const message = `is none of ${registry.keys.map((one) => one.name).join(', ')}`
+  throw new Fault('invalid_request', undefined, { errors: [{ path: '/key', message }] })
 }

@@ -66,5 +66,6 @@ function said(outcome: Outcome): Json {
   if (outcome.outcome === 'saved') return { saved: true, change: outcome.change }
   if (outcome.outcome === 'asked') return { saved: false, asked: true, reasons: [...outcome.reasons] }
   if (outcome.outcome === 'session') return { saved: false, only_this_conversation: true }
-  return { saved: false, refused: true, reasons: [...outcome.reasons] }
+  const wrong = (outcome.errors ?? []).map(({ path, message }) => `${path} ${message}`)
+  return { saved: false, refused: true, reasons: [...outcome.reasons], ...(wrong.length > 0 && { wrong }) }
 }

@@ -129,6 +129,13 @@ describe.each(ENGINES)('memory over HTTP on the %s store', (engine) => {
       })
       holds('problem', refused)
     }
+    // what the schema wants is said, and what was sent is not
+    const french = await ann.post('/v1/memories', { body: { key: 'answer_language', value: 'fr-CH' } })
+    expect(french.body.errors).toMatchObject([{ path: '/value' }])
+    expect(JSON.stringify(french.body)).not.toContain('fr-CH')
+    const unknown = await ann.post('/v1/memories', { body: { key: 'languages', value: 'en' } })
+    expect(unknown).toMatchObject({ status: 400, body: { errors: [{ path: '/key' }] } })
+    expect(unknown.body.errors[0].message).toContain('answer_language')
     // nothing happened, so the key serves once more
     expect(
       (await ann.post('/v1/memories', { key: `${key}.password`, body: { key: 'food', value: 'fish' } })).status,
