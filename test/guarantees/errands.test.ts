@@ -22,8 +22,8 @@ import {
   stopPrograms,
   TONE,
 } from '../setup/extracting.ts'
-import { openPlane } from '../setup/plane.ts'
-import { rowsWhere } from '../setup/rows.ts'
+import { openPlane, type Person } from '../setup/plane.ts'
+import { insert, ms, rowsWhere } from '../setup/rows.ts'
 import { unique } from '../setup/seed.ts'
 
 describe('errands', () => {
@@ -116,6 +116,43 @@ describe('errands', () => {
     await expect(stage.runtime.errands(ann)).rejects.toMatchObject({ code: 'permission_denied' })
   })
 
+  /** What the command prints for an operator of this server. */
+  async function printed({ url, operator, service }: Asked, command: string): Promise<string> {
+    const home = mkdtempSync(join(tmpdir(), 'plimsoll-errands-'))
+    const keys = { operator: operator.bearer, service: service.bearer }
+    const access = { secret: '', tenant: 'acme', environment: 'test', ...keys }
+    writeFileSync(join(home, 'access.json'), JSON.stringify(access), { mode: 0o600 })
+    writeFileSync(join(home, 'server.json'), JSON.stringify({ pid: process.pid, url }))
+    let stdout = ''
+    const out = vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += String(text))))
+    try {
+      expect(await main([command, '--data', home])).toBe(0)
+      return stdout
+    } finally {
+      out.mockRestore()
+      rmSync(home, { recursive: true, force: true })
+    }
+  }
+  interface Asked {
+    readonly url: string
+    readonly operator: Person
+    readonly service: Person
+  }
+  /** Both ways to a list of the tenant, after everybody else has been refused it. */
+  async function asOperator(path: string): Promise<{ items: unknown[]; stdout: string }> {
+    const plane = await openPlane({ db: store.db, agents: [] })
+    try {
+      const [ann, service, operator] = [await plane.user('ann'), await plane.service(), await plane.operator()]
+      for (const who of [ann, service])
+        expect(await who.get(`/ops/v1/${path}`)).toMatchObject({ status: 403, body: { code: 'permission_denied' } })
+      expect((await (await plane.operator('globex')).get(`/ops/v1/${path}`)).body).toEqual({ items: [] })
+      const stdout = await printed({ url: plane.url, operator, service }, path)
+      return { items: (await operator.get(`/ops/v1/${path}`)).body.items, stdout }
+    } finally {
+      await plane.close()
+    }
+  }
+
   it('D1 H7 operators read what became of errands over HTTP and as a command, of their tenant, and nobody else does', async () => {
     const stage = await program(() => json(TONE))
     const { session } = await stage.say(someone(), SAID)
@@ -123,35 +160,43 @@ describe('errands', () => {
     await stage.stop()
     // where the keys of the plane are
     await store.admin(`update plimsoll.errand set environment = 'test' where session_id = $1`, [session])
-    const plane = await openPlane({ db: store.db, agents: [] })
-    const home = mkdtempSync(join(tmpdir(), 'plimsoll-errands-'))
-    try {
-      const [ann, service] = [await plane.user('ann'), await plane.service()]
-      const operator = await plane.operator()
-      for (const who of [ann, service])
-        expect(await who.get('/ops/v1/errands')).toMatchObject({ status: 403, body: { code: 'permission_denied' } })
-      expect((await (await plane.operator('globex')).get('/ops/v1/errands')).body).toEqual({ items: [] })
-      const one = { agent: stage.name, kind: 'extract', outcome: 'saved', errands: 1, attempts: 1 }
-      expect((await operator.get('/ops/v1/errands')).body.items).toContainEqual(one)
-      const access = {
-        secret: '',
-        tenant: 'acme',
-        environment: 'test',
-        operator: operator.bearer,
-        service: service.bearer,
-      }
-      writeFileSync(join(home, 'access.json'), JSON.stringify(access), { mode: 0o600 })
-      writeFileSync(join(home, 'server.json'), JSON.stringify({ pid: process.pid, url: plane.url }))
-      let stdout = ''
-      const out = vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean((stdout += String(text))))
-      const exit = await main(['errands', '--data', home])
-      out.mockRestore()
-      expect(exit).toBe(0)
-      expect(stdout).toMatch(new RegExp(`${stage.name} +extract +saved +1 +1`))
-    } finally {
-      await plane.close()
-      rmSync(home, { recursive: true, force: true })
+    const { items, stdout } = await asOperator('errands')
+    expect(items).toContainEqual({ agent: stage.name, kind: 'extract', outcome: 'saved', errands: 1, attempts: 1 })
+    expect(stdout).toMatch(new RegExp(`${stage.name} +extract +saved +1 +1`))
+  })
+
+  it('D6 H7 operators read what became of summaries the same ways, without a word of them', async () => {
+    const model = unique('small')
+    const made = {
+      tenant_id: 'acme',
+      environment: 'test',
+      session_id: unique('ses'),
+      user_id: 'ann',
+      subject_id: 'ann',
     }
+    const range = {
+      agent: 'a',
+      from_generation: 1,
+      to_generation: 2,
+      from_message: 'm1',
+      to_message: 'm2',
+      model,
+      prompt: 3,
+    }
+    const body = Buffer.from('The user speaks of whales.')
+    for (const more of [
+      { state: 'verified' },
+      { state: 'verified', rechecked_at: ms(0), recheck_reason: 'invented_number' },
+      { state: 'rejected', reason: 'lost_prohibition' },
+    ])
+      await insert(store, 'summary', { ...made, ...range, id: unique('sum'), body, ...more })
+    const { items, stdout } = await asOperator('summaries')
+    expect(items).toContainEqual({
+      ...{ model, prompt: 3, made: 3, verified: 2, rejected: { lost_prohibition: 1 } },
+      ...{ rechecked: 1, failed: 1 },
+    })
+    expect(stdout).toMatch(new RegExp(`${model} +3 +3 +2 +1 lost_prohibition +1 +1`))
+    expect(stdout + JSON.stringify(items)).not.toContain('whales')
   })
 
   it('E7 of two that open the same extraction at once, one does, however much each has seen', async () => {
