@@ -18,6 +18,7 @@ import type { Agent } from './run/agent.ts'
 import type { Run } from './run/state.ts'
 import type { Credentials } from './tool/credential/credentials.ts'
 import type { ObjectStore } from './tool/result/objects.ts'
+import { type OnToolError, thrownLine } from './tool/thrown.ts'
 
 export interface RuntimeOptions {
   readonly db: Db
@@ -64,6 +65,11 @@ export interface RuntimeOptions {
   readonly zoneOf?: (subject: string) => string
   /** Most memories of a subject, and of a tenant in one environment; default 2 000 and 5 000 000. */
   readonly quota?: Quota
+  /**
+   * Told of what a tool or a vault throws that its contract does not declare, as it is: it may hold values, so it belongs into no
+   * log that others read. Default: a warning of the process with class, code and place alone.
+   */
+  readonly onToolError?: OnToolError
   /** Told of every run that a worker of this process has moved, after the commit. */
   readonly observe?: (run: Run) => void
 }
@@ -76,3 +82,5 @@ export const EXPORTS = { calls: 5, perMs: 3_600_000 }
 
 // a relay that fails in silence looks like one that has nothing to do
 export const warn = (error: unknown): void => process.emitWarning(Fault.is(error) ? error : new Fault('internal'))
+
+export const warnOfTool: OnToolError = (thrown, at) => process.emitWarning(thrownLine(thrown, at), 'ToolError')

@@ -1,7 +1,7 @@
 /**
  * The composition root: the one file that knows every part. Nothing is decided here.
  */
-import { EXPORTS, QUOTA, type RuntimeOptions, warn } from './runtime-options.ts'
+import { EXPORTS, QUOTA, type RuntimeOptions, warn, warnOfTool } from './runtime-options.ts'
 import type { Db } from './db/port.ts'
 import { storeReady } from './db/ready.ts'
 import { keyedDb, openKeyring, WHOLE_TENANT } from './db/keyring.ts'
@@ -165,7 +165,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const clock = options.clock ?? systemClock
   const ids = options.ids ?? systemIds
   const random = options.random ?? systemRandom
-  const { keys, refusePlain = false } = options
+  const { keys, refusePlain = false, embedder = null } = options
   const ring = keys ? openKeyring({ db: options.db, keys, clock, random, refusePlain }) : null
   const sealer = ring ?? plainSealer
   const db = ring ? keyedDb(options.db, ring) : options.db
@@ -191,7 +191,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const { objects } = options
   const keeping = objects ? { objects, sealer, ids, artifacts } : null
   const here = options.folders === undefined ? null : folders({ root: options.folders, kept: keeping })
-  const services: ToolServices = { keeping, credentials: options.credentials ?? null, folders: here }
+  const { credentials: vault = null, onToolError = warnOfTool } = options
+  const services: ToolServices = { keeping, credentials: vault, folders: here, onToolError }
   const fault = options.fault ?? noFaults
   const reads = readsOf({ sessions, views: viewStore(db, sealer), confirmations, artifacts })
   const endpoints = endpointsOf({ endpoints: endpointStore(db, sealer), egress, clock, ids, random, scopeOf })
@@ -215,7 +216,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     zoneOf: (actor) => zoneOf(actor.subject),
     quota: options.quota ?? QUOTA,
     consolidators: options.consolidators ?? {},
-    embedder: options.embedder ?? null,
+    embedder,
     systemOf,
     asking,
     evaluators: options.evaluators ?? {},
@@ -249,7 +250,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     ids,
     backupDays: options.backupDays ?? null,
   })
-  const embedder = options.embedder ?? null
   const recollecting = { first: firstGiven(), memory, asking, ids, embedder, clock, zoneOf, onError: warn }
   const agents: ReadonlyMap<string, Agent> = new Map(
     options.agents.map((a) => {

@@ -23,6 +23,7 @@ const LINES = [
   'keys',
   'objects',
   'observe',
+  'onToolError',
   'quota',
   'sinks',
   'zoneOf',

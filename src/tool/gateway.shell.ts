@@ -17,6 +17,7 @@ import { type Arrived, type Later, laterOf } from './later.ts'
 import { envelope, errorEnvelope, happened } from './outcome.ts'
 import { gathered } from './result/result.shell.ts'
 import { retryWait } from './retry.ts'
+import { Fault } from '../kernel/fault.ts'
 import { scrubJson } from './result/scrub.ts'
 import { type CallServices, contextWith, NO_SERVICES } from './services.ts'
 import { leavesOpen } from './taxonomy.ts'
@@ -32,8 +33,6 @@ export interface CallOptions {
   readonly timeoutMs?: number
   /** What this call is given: credentials, a folder, a place for what it returns. */
   readonly services?: CallServices
-  /** The restricted log: the only reader of what was thrown. */
-  readonly report?: (contract: Contract, thrown: unknown) => void
 }
 
 export type PlanOutcome =
@@ -296,7 +295,7 @@ function within<T>(
       isOver = true
       cancel()
       cx.signal.removeEventListener('abort', stop)
-      if (ended.kind === 'threw') options.report?.(contract, ended.thrown)
+      tell(contract, options, ended)
       resolve(ended)
     }
     const leave = (ended: Ended<T>, reason: unknown): void => {
@@ -312,6 +311,15 @@ function within<T>(
     const given = contextWith(contract, { ...cx, signal: inner.signal, fetch }, servicesOf(options))
     void settle(() => work(given)).then(end)
   })
+}
+
+/** What the contract declares is for the model, unless something else is behind it. */
+function tell(contract: Contract, options: CallOptions, ended: Ended<unknown>): void {
+  const { report } = servicesOf(options)
+  if (!report || (ended.kind !== 'threw' && ended.kind !== 'timeout')) return
+  const thrown = ended.kind === 'timeout' ? new Fault('tool_timeout') : ended.thrown
+  const isExpected = declaredError(contract, thrown) !== null && (thrown as Error).cause === undefined
+  if (!isExpected) report(thrown)
 }
 
 /** The way out of one call: the hosts of its contract, the time of its call, and nothing after its end. */

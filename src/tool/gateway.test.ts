@@ -10,6 +10,7 @@ import { tool } from './define.ts'
 import { openEgress } from './egress/egress.shell.ts'
 import { callCommit, callPlan, callProbe, callRead, callResourceVersion } from './gateway.shell.ts'
 import type { ToolSpec } from './spec.ts'
+import { NO_SERVICES } from './services.ts'
 import { toolError } from './toolerror.ts'
 
 /** A clock whose time is over when the test says so. */
@@ -153,7 +154,7 @@ describe('reads', () => {
       const outcome = await callRead(read(run), args, context(), {
         egress,
         clock: handClock(),
-        report: (_, thrown) => log.push(thrown),
+        services: { ...NO_SERVICES, report: (thrown) => log.push(thrown) },
       })
       expect(outcome).toMatchObject({ ok: false, error: { code: 'tool_failed' } })
       expect(JSON.stringify(outcome)).not.toContain('postgres')

@@ -16,6 +16,8 @@ export interface CallServices {
   readonly folder: (() => Promise<Folder>) | null
   /** The effect that this call undoes (J7). */
   readonly answers: AnsweredEffect | null
+  /** Told of whatever the call throws that its contract does not declare; null: nobody wants to know. */
+  readonly report: ((thrown: unknown) => void) | null
 }
 
 export const NO_SERVICES: CallServices = Object.freeze({
@@ -24,6 +26,7 @@ export const NO_SERVICES: CallServices = Object.freeze({
   keeper: null,
   folder: null,
   answers: null,
+  report: null,
 })
 
 type Declared = Pick<Contract, 'name' | 'credentials' | 'folder'>

@@ -41,10 +41,15 @@ const NEXT: Record<ErrorClass['reaction'], string> = {
 
 /**
  * To be thrown by an implementation. `code` is one of the contract's error codes; `hint` is read by the model; `afterMs` is
- * the provider's `Retry-After`, before which no attempt is made again.
+ * the provider's `Retry-After`, before which no attempt is made again; `cause` is for whoever runs the tool, see `onToolError`.
  */
-export function toolError(code: string, hint = '', { afterMs = 0 }: { readonly afterMs?: number } = {}): Error {
-  return Object.assign(new Error(`tool error ${code}`), { name: 'ToolError', code, hint, afterMs })
+export function toolError(
+  code: string,
+  hint = '',
+  { afterMs = 0, cause }: { readonly afterMs?: number; readonly cause?: unknown } = {},
+): Error {
+  const error = new Error(`tool error ${code}`, cause === undefined ? undefined : { cause })
+  return Object.assign(error, { name: 'ToolError', code, hint, afterMs })
 }
 
 export interface DeclaredError {

@@ -8,6 +8,7 @@ import type { Clock } from '../../src/kernel/clock.ts'
 import type { Actor } from '../../src/kernel/scope.ts'
 import { systemClock } from '../../src/kernel/system.shell.ts'
 import { tool } from '../../src/tool/define.ts'
+import { NO_SERVICES } from '../../src/tool/services.ts'
 import { type Egress, openEgress, type Resolve } from '../../src/tool/egress/egress.shell.ts'
 import { callRead } from '../../src/tool/gateway.shell.ts'
 
@@ -446,9 +447,9 @@ describe('tools', () => {
     expect(await callRead(listed, {}, cx, options)).toMatchObject({ ok: true, result: 'sun' })
     const asked = vendor.asked.length
     const seen: unknown[] = []
-    const report = (_: unknown, thrown: unknown) => seen.push(codeOf(thrown))
+    const services = { ...NO_SERVICES, report: (thrown: unknown) => seen.push(codeOf(thrown)) }
     for (const contract of [asking(), asking(['api.vendor.example'])])
-      expect(await callRead(contract, {}, cx, { ...options, report })).toMatchObject({ ok: false })
+      expect(await callRead(contract, {}, cx, { ...options, services })).toMatchObject({ ok: false })
     expect(seen).toEqual(['egress_refused', 'egress_refused'])
     expect(vendor.asked).toHaveLength(asked)
   })

@@ -74,7 +74,7 @@ export async function program(
     { id: 'reader', ...(scene.pause && { pause: scene.pause }) },
   )
   const acting = agent(name, { budget: BUDGET, memory: keys, model: talker, extract: { model: reader }, ...spec })
-  const runtime = createRuntime({ db: store.db, agents: [acting], ...more })
+  const runtime = createRuntime({ db: store.db, agents: [acting], onToolError: () => {}, ...more })
   const worker = await runtime.work({ pollMs: 20, onError: (error) => void errors.push(error) })
   const stop = () => worker.stop()
   if (!scene.kept) stops.push(stop)

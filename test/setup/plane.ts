@@ -98,7 +98,7 @@ export async function openPlane({
   worker,
   developmentOrigins = [],
 }: PlaneOptions): Promise<Plane> {
-  const runtime = createRuntime({ db, agents, developmentOrigins, ...more })
+  const runtime = createRuntime({ db, agents, developmentOrigins, onToolError: () => {}, ...more })
   const server = await createHttpServer(runtime, { secret: SECRET, onError: (error) => console.error(error), ...http })
   const working =
     worker === false ? null : await runtime.work({ pollMs: 50, onError: (error) => console.error(error), ...worker })

@@ -91,6 +91,7 @@ export async function play(store: TestStore, scene: Scene): Promise<Play> {
   const runtime = createRuntime({
     db: store.db,
     agents: [acting],
+    onToolError: () => {},
     ...(fault ? { fault } : {}),
     ...(authorize ? { authorize } : {}),
     ...more,

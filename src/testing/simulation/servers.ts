@@ -26,6 +26,7 @@ export function boot(world: World): void {
     random: randomOf(chance),
     sinks: world.listener.sinks,
     fault: faultHook(world, process),
+    onToolError: () => {},
     authorize: bug?.permits ? () => true : authorizer(world),
   })
   const server: Server = { process, runtime, skew, worker: null, isStopping: false }

@@ -172,8 +172,8 @@ function callsOf(connection: Connection, approved: readonly McpDefinition[]): Pa
       if (!plain.ok) throw new Error('The answer is no plain JSON.')
       return readAnswer(plain.value as JsonObject)
     } catch (error) {
-      if (error instanceof Changed) throw toolError('definition_changed')
-      throw error instanceof NotSent ? toolError('server_unavailable') : error
+      if (error instanceof Changed) throw toolError('definition_changed', '', { cause: error })
+      throw error instanceof NotSent ? toolError('server_unavailable', '', { cause: error }) : error
     }
   }
   const refusal = (value: Json): Error => toolError('server_refused', typeof value === 'string' ? value : '')

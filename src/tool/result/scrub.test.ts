@@ -51,6 +51,18 @@ describe('credentials in what a call gives back', () => {
       )
   })
 
+  it('I6 of a value that was encoded whole not even the last letter is left', () => {
+    for (const secret of ['sk_secret_default_12345678', 'sk_secret_default_1234567', 'sk_secret_default_123456']) {
+      const bytes = Buffer.from(secret)
+      for (const text of [
+        bytes.toString('base64'),
+        bytes.toString('base64url'),
+        bytes.toString('base64').replace(/=+$/, ''),
+      ])
+        expect(scrubOf([secret]).text(`(${text})`)).toBe('([credential removed])')
+    }
+  })
+
   it('I6 a value is found in base64 whatever stands before and after it', () => {
     const random = fc.string({ minLength: 12, maxLength: 40, unit: 'binary-ascii' })
     fc.assert(

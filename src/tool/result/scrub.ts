@@ -48,11 +48,14 @@ function formsOf(secret: string): string[] {
     html(secret),
     ...[url, form, strict(url)].flatMap(bothCases),
   ]
+  // whole, its ends are known as well
+  const whole = [bytes.toString('base64'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')]
   const encoded = [0, 1, 2].flatMap((offset) => base64Core(bytes, offset)).filter((f) => f.length >= SHORTEST_FORM)
   return [
     ...plain,
     hex,
     hex.toUpperCase(),
+    ...whole,
     ...encoded,
     ...encoded.map((f) => f.replaceAll('+', '-').replaceAll('/', '_')),
   ]
