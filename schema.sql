@@ -273,7 +273,7 @@ alter table plimsoll.delivery enable row level security;
 alter table plimsoll.delivery force row level security;
 alter table plimsoll.delivery owner to plimsoll_owner;
 CREATE INDEX delivery_claimed ON plimsoll.delivery USING btree (endpoint_id) WHERE (worker_id IS NOT NULL);
-CREATE INDEX delivery_due ON plimsoll.delivery USING btree (endpoint_id, due_at) WHERE (due_at < 'infinity'::timestamp with time zone);
+CREATE INDEX delivery_waiting ON plimsoll.delivery USING btree (endpoint_id, tenant_id, due_at) WHERE (due_at < 'infinity'::timestamp with time zone);
 create policy relay on plimsoll.delivery for all to plimsoll_relay using (((EXISTS ( SELECT
    FROM plimsoll.sink s
   WHERE (s.name = delivery.endpoint_id))) OR (EXISTS ( SELECT
@@ -1162,12 +1162,14 @@ alter table plimsoll.tenant_key enable row level security;
 alter table plimsoll.tenant_key force row level security;
 alter table plimsoll.tenant_key owner to plimsoll_owner;
 CREATE INDEX tenant_key_destroyed ON plimsoll.tenant_key USING btree (destroyed_at) WHERE (destroyed_at IS NOT NULL);
+create policy relay on plimsoll.tenant_key for select to plimsoll_relay using ((destroyed_at IS NOT NULL));
 create policy shred on plimsoll.tenant_key for all to plimsoll_shred using ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text))) with check ((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)));
 create policy tenant on plimsoll.tenant_key for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy wrapped on plimsoll.tenant_key for select to plimsoll_shred using ((epoch > 0));
 grant insert on table plimsoll.tenant_key to plimsoll_shred;
 grant insert, select on table plimsoll.tenant_key to plimsoll_app;
 grant select (created_at, destroyed_at, environment, epoch, kek, tenant_id) on table plimsoll.tenant_key to plimsoll_shred;
+grant select (destroyed_at, tenant_id) on table plimsoll.tenant_key to plimsoll_relay;
 grant update (destroyed_at, wrapped) on table plimsoll.tenant_key to plimsoll_shred;
 grant update (kek, wrapped) on table plimsoll.tenant_key to plimsoll_app;
 
@@ -1828,6 +1830,7 @@ begin
       f.head
     from fresh f
     where not exists (select from plimsoll.run r where r.tenant_id = f.tenant_id and r.id = f.run_id and strpos(r.agent, '/') > 0)
+      and not exists (select from plimsoll.tenant_key k where k.tenant_id = f.tenant_id and k.destroyed_at is not null)
     on conflict (tenant_id, endpoint_id, run_id) do update
       set head = excluded.head, due_at = case when d.due_at = 'infinity' then now() else d.due_at end
       where d.head < excluded.head
@@ -1848,29 +1851,71 @@ CREATE OR REPLACE FUNCTION plimsoll.outbox_take(p_worker text, p_sinks text[], p
  SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
+declare
+  places constant int := p_limit + cardinality(p_held);
+  share constant int := greatest(1, places / 4);
 begin
   return query
-  with place as materialized (
-    select e.tenant_id, e.id, case when e.failures > 0 then 1 else p_each end as room from plimsoll.endpoint e
+  with recursive heard as (
+    -- the tenants that a sink has something to hear of, from one to the next
+    select s.name, (select min(d.tenant_id) from plimsoll.delivery d where d.endpoint_id = s.name and d.due_at < 'infinity') as tenant_id
+    from plimsoll.sink s where s.name = any (p_sinks)
+    union all
+    select h.name, (select min(d.tenant_id) from plimsoll.delivery d
+                    where d.endpoint_id = h.name and d.tenant_id > h.tenant_id and d.due_at < 'infinity')
+    from heard h where h.tenant_id is not null
+  ), carried as materialized (
+    select c.tenant_id, c.endpoint_id, c.endpoint_id = any (p_sinks) as is_sink, w.id = p_worker as is_own
+    from plimsoll.delivery c join plimsoll.worker w on w.id = c.worker_id
+    where c.worker_id is not null and w.lease_until > now()
+      and (w.id <> p_worker or c.endpoint_id || '/' || c.run_id = any (p_held))
+  ), beside as materialized (
+    select c.tenant_id, c.endpoint_id, count(*) as n from carried c group by 1, 2
+  ), own as materialized (
+    select c.tenant_id, c.is_sink, count(*) as n from carried c where c.is_own group by 1, 2
+  ), place as materialized (
+    select e.tenant_id, e.id, false as is_sink, case when e.failures > 0 then 1 else p_each end as most from plimsoll.endpoint e
     where e.state = 'enabled' and e.retry_at <= now()
     union all
-    select null, s.name, p_each from plimsoll.sink s where s.name = any (p_sinks)
-  ), due as materialized (
-    select x.tenant_id, x.endpoint_id, x.run_id from place p cross join lateral (
-      select d.tenant_id, d.endpoint_id, d.run_id from plimsoll.delivery d
-      where d.endpoint_id = p.id and (p.tenant_id is null or d.tenant_id = p.tenant_id) and d.due_at <= now()
+    -- one that hears of a single tenant alone would be stopped by it
+    select h.tenant_id, h.name, true, greatest(1, p_each - 1) from heard h where h.tenant_id is not null
+  ), waiting as materialized (
+    select x.tenant_id, x.endpoint_id, x.run_id, x.due_at, x.epoch, p.is_sink, coalesce(o.n, 0) as owned,
+      coalesce(b.n, 0) + row_number() over (partition by p.tenant_id, p.id order by x.due_at) as of_place
+    from place p
+    left join beside b on b.tenant_id = p.tenant_id and b.endpoint_id = p.id
+    left join own o on o.tenant_id = p.tenant_id and o.is_sink = p.is_sink
+    cross join lateral (
+      select d.tenant_id, d.endpoint_id, d.run_id, d.due_at, d.epoch from plimsoll.delivery d
+      where d.endpoint_id = p.id and d.tenant_id = p.tenant_id and d.due_at <= now()
         and d.due_at < 'infinity'
         and not exists (select from plimsoll.worker w where w.id = d.worker_id and w.lease_until > now()
                         and (w.id <> p_worker or d.endpoint_id || '/' || d.run_id = any (p_held)))
         and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
       order by d.due_at
-      limit greatest(0, p.room - (
-        select count(*) from plimsoll.delivery c join plimsoll.worker w on w.id = c.worker_id
-        where c.endpoint_id = p.id and c.worker_id is not null and w.lease_until > now()
-          and (w.id <> p_worker or c.endpoint_id || '/' || c.run_id = any (p_held))))
-      for update skip locked
+      limit greatest(0, least(p.most - coalesce(b.n, 0), share - coalesce(o.n, 0)))
     ) x
+  ), shared as (
+    select w.*, w.owned + row_number() over (partition by w.tenant_id, w.is_sink order by w.of_place, w.due_at) as of_tenant from waiting w
+  ), fitting as (
+    select s.*, row_number() over (partition by s.endpoint_id order by s.of_tenant, s.due_at) as of_sink from shared s
+    where s.of_tenant <= share
+  ), kind as (
+    select f.*, row_number() over (partition by f.is_sink order by f.of_tenant, f.due_at)
+        + (select coalesce(sum(o.n), 0) from own o where o.is_sink = f.is_sink) as of_kind
+    from fitting f
+    where not f.is_sink or f.of_sink <= p_each - (select coalesce(sum(b.n), 0) from beside b where b.endpoint_id = f.endpoint_id)
+  ), chosen as materialized (
+    select k.tenant_id, k.endpoint_id, k.run_id, k.epoch from kind k
+    where k.of_kind <= greatest(1, places - case when cardinality(p_sinks) > 0 then share else 0 end)
+    order by k.of_tenant, k.due_at
     limit p_limit
+  ), due as materialized (
+    -- whoever took it since has raised the epoch
+    select d.tenant_id, d.endpoint_id, d.run_id
+    from chosen x join plimsoll.delivery d on d.tenant_id = x.tenant_id and d.endpoint_id = x.endpoint_id and d.run_id = x.run_id
+    where d.epoch = x.epoch
+    for update of d skip locked
   )
   update plimsoll.delivery d set worker_id = p_worker, epoch = d.epoch + 1
   from due where d.tenant_id = due.tenant_id and d.endpoint_id = due.endpoint_id and d.run_id = due.run_id

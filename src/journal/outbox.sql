@@ -38,7 +38,7 @@ with marked as (
 select 1 as "marked!" from marked;
 
 -- name: failed
--- `giveUp`: the event is left behind, and the run goes on with its next one
+-- `giveUp`: what is up to `seq` is left behind, and the run goes on with what comes after it. `blame`: the endpoint has failed
 with marked as (
   update plimsoll.delivery d set worker_id = null,
     sent = case when :giveUp::boolean then :seq::int8 else d.sent end,
@@ -60,7 +60,7 @@ with marked as (
     select case when :gone::boolean then 'gone'
                 when f.failures + 1 >= :most::int and f.failing_since < now() - :overMs::int8 * interval '1 millisecond' then 'failing' end as ends
     from plimsoll.endpoint f where f.tenant_id = m.tenant_id and f.id = m.endpoint_id) x
-  where e.tenant_id = m.tenant_id and e.id = m.endpoint_id and e.state = 'enabled'
+  where e.tenant_id = m.tenant_id and e.id = m.endpoint_id and e.state = 'enabled' and :blame::boolean
   returning e.tenant_id, e.environment, e.id, x.ends
 ), audited as (
   insert into plimsoll.audit (tenant_id, id, environment, actor_kind, actor, action, target, outcome, reason)
@@ -74,4 +74,9 @@ select 1 as "marked!" from marked;
 update plimsoll.delivery d set worker_id = null,
   sent = greatest(d.sent, coalesce(:head?::int8, d.sent)),
   due_at = case when :head?::int8 is null then d.due_at when d.head > :head?::int8 then now() else 'infinity' end
+where d.tenant_id = :tenant::text and d.endpoint_id = :endpoint::text and d.run_id = :run::text and d.epoch = :epoch::int8;
+
+-- name: putOff
+-- of what cannot be read nothing is known, and nothing is counted
+update plimsoll.delivery d set worker_id = null, due_at = now() + :delayMs::int8 * interval '1 millisecond'
 where d.tenant_id = :tenant::text and d.endpoint_id = :endpoint::text and d.run_id = :run::text and d.epoch = :epoch::int8;

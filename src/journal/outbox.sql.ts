@@ -125,16 +125,17 @@ export interface FailedParams {
   readonly gone: boolean
   readonly most: number
   readonly overMs: number
+  readonly blame: boolean
   readonly audit: string
 }
 export interface FailedRow {
   readonly marked: number
 }
 /**
- * `giveUp`: the event is left behind, and the run goes on with its next one
+ * `giveUp`: what is up to `seq` is left behind, and the run goes on with what comes after it. `blame`: the endpoint has failed
  */
 export const failed: Statement<FailedParams, FailedRow> = {
-  name: 'outbox_failed_5b92774b',
+  name: 'outbox_failed_2087c973',
   text: `with marked as (
   update plimsoll.delivery d set worker_id = null,
     sent = case when $1::boolean then $2::int8 else d.sent end,
@@ -156,15 +157,15 @@ export const failed: Statement<FailedParams, FailedRow> = {
     select case when $12::boolean then 'gone'
                 when f.failures + 1 >= $13::int and f.failing_since < now() - $14::int8 * interval '1 millisecond' then 'failing' end as ends
     from plimsoll.endpoint f where f.tenant_id = m.tenant_id and f.id = m.endpoint_id) x
-  where e.tenant_id = m.tenant_id and e.id = m.endpoint_id and e.state = 'enabled'
+  where e.tenant_id = m.tenant_id and e.id = m.endpoint_id and e.state = 'enabled' and $15::boolean
   returning e.tenant_id, e.environment, e.id, x.ends
 ), audited as (
   insert into plimsoll.audit (tenant_id, id, environment, actor_kind, actor, action, target, outcome, reason)
-  select c.tenant_id, $15::text, c.environment, 'system', 'relay', 'endpoint.disable', c.id, 'disabled', c.ends
+  select c.tenant_id, $16::text, c.environment, 'system', 'relay', 'endpoint.disable', c.id, 'disabled', c.ends
   from counted c where c.ends is not null
 )
 select 1 as "marked" from marked`,
-  params: ['giveUp', 'seq', 'delayMs', 'tenant', 'endpoint', 'run', 'epoch', 'status', 'fault', 'millis', 'pauseMs', 'gone', 'most', 'overMs', 'audit'],
+  params: ['giveUp', 'seq', 'delayMs', 'tenant', 'endpoint', 'run', 'epoch', 'status', 'fault', 'millis', 'pauseMs', 'gone', 'most', 'overMs', 'blame', 'audit'],
 }
 
 export interface ReleasedParams {
@@ -184,4 +185,21 @@ export const released: Statement<ReleasedParams, never> = {
   due_at = case when $1::int8 is null then d.due_at when d.head > $1::int8 then now() else 'infinity' end
 where d.tenant_id = $2::text and d.endpoint_id = $3::text and d.run_id = $4::text and d.epoch = $5::int8`,
   params: ['head', 'tenant', 'endpoint', 'run', 'epoch'],
+}
+
+export interface PutOffParams {
+  readonly delayMs: number
+  readonly tenant: string
+  readonly endpoint: string
+  readonly run: string
+  readonly epoch: number
+}
+/**
+ * of what cannot be read nothing is known, and nothing is counted
+ */
+export const putOff: Statement<PutOffParams, never> = {
+  name: 'outbox_putOff_247349ce',
+  text: `update plimsoll.delivery d set worker_id = null, due_at = now() + $1::int8 * interval '1 millisecond'
+where d.tenant_id = $2::text and d.endpoint_id = $3::text and d.run_id = $4::text and d.epoch = $5::int8`,
+  params: ['delayMs', 'tenant', 'endpoint', 'run', 'epoch'],
 }

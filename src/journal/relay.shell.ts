@@ -7,13 +7,13 @@
  */
 import { bell } from '../kernel/bell.shell.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { Fault } from '../kernel/fault.ts'
+import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { FaultHook } from '../kernel/faultpoint.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Random } from '../kernel/random.ts'
 import { timely } from '../kernel/timely.shell.ts'
 import type { Egress } from '../tool/egress/egress.shell.ts'
-import { carriedAs, type Claim, type OutboxStore, type Parcel, type Target } from './outbox.store.ts'
+import { carriedAs, type Claim, type Closed, type OutboxStore, type Parcel, type Target } from './outbox.store.ts'
 import type { OutboxMessage, Sink } from './sink.ts'
 import { DISABLE, MOST_ATTEMPTS, pauseOf, payloadOf, sinkWaitOf, waitOf } from './webhook.ts'
 import { type Answered, isGone, post } from './webhook.shell.ts'
@@ -26,7 +26,7 @@ export interface RelayParts {
   readonly ids: Ids
   readonly random: Random
   readonly fault: FaultHook
-  /** Faults of the store; values never reach it. */
+  /** Faults of the store, and of what it keeps; values never reach it. */
   readonly onError: (error: unknown) => void
 }
 
@@ -35,9 +35,10 @@ export interface Relay {
   stop(): Promise<void>
 }
 
-/** Deliveries at a time in this process, and of one endpoint over all processes. */
+/** Deliveries at a time in this process: a quarter of them is what one tenant may have (`outbox_take`). */
 const ROOM = 16
-const EACH = 4
+/** Of one endpoint over all processes; less than that quarter, so that a slow one leaves a place to the others of its tenant. */
+const EACH = 3
 /** Events of one run in one go, so that a long run does not hold its place for ever. */
 const MOST_MESSAGES = 20
 /** Longer than any transaction of ours can last: 10 s of a statement and 5 s of silence. */
@@ -125,7 +126,7 @@ async function deliver(
   signals: Signals,
 ): Promise<void> {
   const { outbox, fault } = parts
-  const parcel = await outbox.parcel(claim, MOST_MESSAGES)
+  const parcel = await read(parts, claim)
   if (!parcel) return
   for (const [i, message] of parcel.messages.entries()) {
     if (signals.stopping.aborted) break
@@ -137,7 +138,20 @@ async function deliver(
     if (!answered.ok) return fail(parts, claim, parcel, message, i === 0 ? parcel.attempt : 0, answered)
     if (!(await outbox.sent(claim, message.seq, answered.status, answered.millis))) return
   }
-  await outbox.release(claim, parcel.messages.length === 0 ? parcel.head : null)
+  if (parcel.closed && !signals.stopping.aborted) return skip(parts, claim, parcel, parcel.closed)
+  await outbox.release(claim, parcel.messages.length === 0 && !parcel.closed ? parcel.head : null)
+}
+
+/** Null when there is nothing to send now. What cannot be read is told, and moves on: it must not be the oldest for ever. */
+async function read({ outbox, onError }: RelayParts, claim: Claim): Promise<Parcel | null> {
+  try {
+    return await outbox.parcel(claim, MOST_MESSAGES)
+  } catch (error) {
+    if (isUnreachable(error)) throw error
+    onError(error)
+    await outbox.putOff(claim, AGAIN_MS)
+    return null
+  }
 }
 
 async function publish(
@@ -186,7 +200,35 @@ async function fail(
     delayMs: wait ?? 0,
     pauseMs: pauseOf(failures + 1, random.fraction()),
     giveUp: target !== null && attempts >= MOST_ATTEMPTS,
+    blame: true,
     gone,
+    audit: ids.next('aud'),
+  }
+  await outbox.failed(claim, failure, DISABLE)
+}
+
+/** A failed attempt at what cannot be opened; with the tenant's content all that waits of the run is over. */
+async function skip(
+  { outbox, random, ids, onError }: RelayParts,
+  claim: Claim,
+  { messages, attempt, head, failures, target }: Parcel,
+  { seq, fault, isTarget }: Closed,
+): Promise<void> {
+  onError(fault)
+  const isOver = fault.code === 'content_destroyed'
+  const isSink = target === null && !isTarget
+  const attempts = (messages.length === 0 ? attempt : 0) + 1
+  const wait = isSink ? sinkWaitOf(attempts, random.fraction()) : waitOf(attempts, random.fraction(), null)
+  const failure = {
+    seq: isOver ? head : seq,
+    status: null,
+    fault: fault.code,
+    millis: 0,
+    delayMs: wait ?? 0,
+    pauseMs: pauseOf(failures + 1, random.fraction()),
+    giveUp: isOver || (!isSink && attempts >= MOST_ATTEMPTS),
+    blame: isTarget,
+    gone: false,
     audit: ids.next('aud'),
   }
   await outbox.failed(claim, failure, DISABLE)

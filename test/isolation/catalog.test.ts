@@ -199,6 +199,7 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
       'sink insert',
       'sink select',
       'sink update (seen_at)',
+      'tenant_key select (destroyed_at, tenant_id)',
       'worker select',
     ])
   })

@@ -7,7 +7,7 @@ import type { Guard } from './guards.ts'
 import { DECIDE, START_CONSENT, START_LEASE } from './effect-guards.ts'
 import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, DROP, OPEN, SUBMIT } from './guards.ts'
 import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
-import { OUTBOX_CLAIM, OUTBOX_LOOK } from './relay-guards.ts'
+import { OUTBOX_CLAIM, OUTBOX_LOOK, OUTBOX_SHARE } from './relay-guards.ts'
 import { SWEEP } from './retention-guards.ts'
 import { ABANDON, ALONE, ATTEND, RESTING } from './attention-guards.ts'
 import { outboxMutations } from './outbox-mutations.ts'
@@ -42,7 +42,7 @@ export const PROBES = {
   drop_session: DROP,
   open_session: OPEN,
   driven: [...DRIVEN, ...ALONE],
-  outbox_take: OUTBOX_CLAIM,
+  outbox_take: [...OUTBOX_CLAIM, ...OUTBOX_SHARE],
   outbox_look: OUTBOX_LOOK,
   sweep: SWEEP,
   wall: [...WALL, ...COMMIT_WALL],

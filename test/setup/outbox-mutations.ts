@@ -27,20 +27,44 @@ export const outboxMutations = <M, O>(
   outboxClaim('takes what it carries', "or d.endpoint_id || '/' || d.run_id = any (p_held)"),
   outboxClaim(
     'counts what its relay has lost',
-    "\n          and (w.id <> p_worker or c.endpoint_id || '/' || c.run_id = any (p_held))",
+    "\n      and (w.id <> p_worker or c.endpoint_id || '/' || c.run_id = any (p_held))",
   ),
   outboxClaim(
     'takes for a worker without a lease',
     'and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())',
   ),
-  outboxClaim('counts nobody else', '(\n        select count(*) from', '(\n        select 0 * count(*) from'),
+  outboxClaim('counts nobody else', 'least(p.most - coalesce(b.n, 0), ', 'least(p.most, '),
   outboxClaim('counts the dead', 'c.worker_id is not null and w.lease_until > now()', 'c.worker_id is not null'),
   outboxClaim('does not slow down for failures', 'case when e.failures > 0 then 1 else p_each end', 'p_each'),
   outboxClaim('serves every sink', 's.name = any (p_sinks)', 'true'),
   outboxClaim('forgets the limit', '\n    limit p_limit\n', '\n'),
   outboxClaim('does not raise the epoch', 'epoch = d.epoch + 1', 'epoch = d.epoch'),
   outboxClaim('takes in the name of nobody', 'set worker_id = p_worker', 'set worker_id = null'),
-  outboxClaim('crosses tenants', ' and (p.tenant_id is null or d.tenant_id = p.tenant_id)', '', held),
+  outboxClaim('crosses tenants', ' and d.tenant_id = p.tenant_id'),
+  outboxClaim(
+    'stops at the first tenant',
+    'from heard h where h.tenant_id is not null\n',
+    'from heard h where false\n',
+  ),
+  outboxClaim('gives all places to one tenant', 'where s.of_tenant <= share', 'where true'),
+  outboxClaim('forgets what a tenant has', 'coalesce(o.n, 0) as owned', '0 as owned'),
+  outboxClaim('counts what a tenant has elsewhere', 'from carried c where c.is_own group', 'from carried c group'),
+  outboxClaim('counts endpoints with sinks', 'c.endpoint_id = any (p_sinks) as is_sink', 'false as is_sink'),
+  outboxClaim('gives a sink to one tenant', 'true, greatest(1, p_each - 1)', 'true, p_each'),
+  outboxClaim('forgets what a sink has', 'select coalesce(sum(b.n), 0) from', 'select coalesce(0 * sum(b.n), 0) from'),
+  outboxClaim('leaves no place to the other kind', '(p_sinks) > 0 then share', '(p_sinks) > 0 then 0'),
+  outboxClaim(
+    'leaves places to sinks that are not there',
+    'case when cardinality(p_sinks) > 0 then',
+    'case when true then',
+  ),
+  outboxClaim(
+    'forgets what its kind has',
+    'select coalesce(sum(o.n), 0) from',
+    'select coalesce(0 * sum(o.n), 0) from',
+  ),
+  outboxClaim('takes the oldest of whoever has most', 'order by k.of_tenant, k.due_at\n', 'order by k.due_at\n'),
+  outboxClaim('takes the oldest of the slowest endpoint', 'order by w.of_place, w.due_at', 'order by w.due_at'),
 
   outboxLook(
     'serves an endpoint that is disabled',
@@ -54,7 +78,15 @@ export const outboxMutations = <M, O>(
     'tells of errands',
     `
     where not exists (select from plimsoll.run r where r.tenant_id = f.tenant_id and r.id = f.run_id and strpos(r.agent, '/') > 0)`,
+    '\n    where true',
   ),
+  outboxLook(
+    'tells of a tenant that was destroyed',
+    `
+      and not exists (select from plimsoll.tenant_key k where k.tenant_id = f.tenant_id and k.destroyed_at is not null)`,
+  ),
+  outboxLook('tells of no tenant that has a key', ' and k.destroyed_at is not null)', ')', held),
+  outboxLook('tells of nobody once one is destroyed', 'k.tenant_id = f.tenant_id and k.dest', 'k.dest'),
   outboxLook('tells of no run that is there', " and strpos(r.agent, '/') > 0)", ')', held),
   outboxLook('crosses tenants', 'r.tenant_id = l.tenant_id and r.environment', 'r.environment'),
   outboxLook('crosses environments', ' and r.environment = l.environment'),

@@ -131,6 +131,135 @@ export const OUTBOX_CLAIM: readonly Guard[] = [
   }),
 ]
 
+/** Nothing of the probes before: places are shared among all. */
+const alone = (name: string, run: Guard['run']): Guard =>
+  guard(name, async (store) => {
+    const clear = () =>
+      store.admin('delete from plimsoll.endpoint; delete from plimsoll.delivery; delete from plimsoll.worker')
+    await clear()
+    await run(store)
+    await clear()
+  })
+
+async function seedSink(store: TestStore): Promise<string> {
+  const name = unique('sink')
+  await insert(store, 'sink', { name })
+  return name
+}
+
+/** Deliveries to `place`, the first due for longest. */
+async function seedMany(store: TestStore, place: string, count: number, over: Fields = {}): Promise<string[]> {
+  const runs: string[] = []
+  for (let i = 0; i < count; i++)
+    runs.push(await seedDelivery(store, place, { due_at: ms(-100_000 + i * 1_000), ...over }))
+  return runs
+}
+
+export const OUTBOX_SHARE: readonly Guard[] = [
+  alone('the endpoints of one tenant have a quarter of the places, whatever waits for them', async (store) => {
+    const ids = [await seedEndpoint(store), await seedEndpoint(store), await seedEndpoint(store)]
+    for (const id of ids) await seedMany(store, id, 4)
+    const birch = await seedEndpoint(store, { tenant_id: 'birch' })
+    const young = await seedDelivery(store, birch, { tenant_id: 'birch' })
+    const [mine, other] = [await seedWorker(store), await seedWorker(store)]
+    const first = await claim(store, mine, { limit: 8, each: 3 })
+    expect(first).toHaveLength(3)
+    expect(first).toContain(young)
+    const rows = await store.admin(
+      `select endpoint_id || '/' || run_id as key from plimsoll.delivery where worker_id = '${mine}'`,
+    )
+    const held = rows.map((row) => String(row.key))
+    expect(await claim(store, mine, { limit: 8 - held.length, each: 3, held })).toEqual([])
+    // another relay has places of its own
+    expect(await claim(store, other, { limit: 8, each: 3 })).toHaveLength(2)
+    const one = held.filter((key) => !key.endsWith(young)).slice(0, 1)
+    await store.admin(`update plimsoll.delivery set due_at = 'infinity', worker_id = null where worker_id = '${mine}'
+      and endpoint_id || '/' || run_id <> '${one[0] ?? ''}'`)
+    expect(await claim(store, mine, { limit: 7, each: 3, held: one })).toHaveLength(1)
+  }),
+  alone('whoever holds fewer places is first, among tenants and among the endpoints of one', async (store) => {
+    const slow = await seedEndpoint(store)
+    const old = await seedMany(store, slow, 4)
+    const quick = await seedDelivery(store, await seedEndpoint(store))
+    const birch = await seedEndpoint(store, { tenant_id: 'birch' })
+    const young = await seedDelivery(store, birch, { tenant_id: 'birch' })
+    const worker = await seedWorker(store)
+    const held = (await claim(store, worker, { limit: 1, each: 3 })).map((run) => `${slow}/${run}`)
+    expect(held).toEqual([`${slow}/${old[0]}`])
+    expect(await claim(store, worker, { limit: 1, each: 3, held })).toEqual([young])
+    held.push(`${birch}/${young}`)
+    // as many places as let the tenant have two: the second is not for the endpoint that has one
+    expect(await claim(store, worker, { limit: 6, each: 3, held })).toEqual([quick])
+  }),
+  alone(
+    'no more are taken than there is room for, first of those that hold fewest, whatever they are',
+    async (store) => {
+      const name = await seedSink(store)
+      const young: string[] = []
+      for (const tenant_id of ['t1', 't2', 't3', 't4']) {
+        if (tenant_id !== 't4') await seedMany(store, await seedEndpoint(store, { tenant_id }), 2, { tenant_id })
+        young.push(await seedDelivery(store, name, { tenant_id }))
+      }
+      const taken = await claim(store, await seedWorker(store), { sinks: [name], limit: 8, each: 4 })
+      expect(taken).toHaveLength(8)
+      expect(taken).toEqual(expect.arrayContaining(young))
+    },
+  ),
+  alone(
+    'a tenant leaves a place of each sink to the others, however much of it waits and for how long',
+    async (store) => {
+      const name = await seedSink(store)
+      const old = await seedMany(store, name, 5)
+      const [birch, cedar] = [
+        await seedDelivery(store, name, { tenant_id: 'birch' }),
+        await seedDelivery(store, name, { tenant_id: 'cedar', due_at: ms(-500) }),
+      ]
+      const worker = await seedWorker(store)
+      const scene = { sinks: [name], limit: 16, each: 3 }
+      expect((await claim(store, worker, scene)).sort()).toEqual([old[0], birch, cedar].sort())
+      expect(await claim(store, await seedWorker(store), scene)).toEqual([])
+      await store.admin(`update plimsoll.delivery set due_at = 'infinity', worker_id = null where tenant_id <> 'acme'`)
+      const held = [`${name}/${old[0]}`]
+      expect(await claim(store, worker, { ...scene, limit: 15, held })).toEqual([old[1]])
+      held.push(`${name}/${old[1]}`)
+      expect(await claim(store, worker, { ...scene, limit: 14, held })).toEqual([])
+      // what sinks hear of a tenant takes no place of its endpoints
+      const told = await seedDelivery(store, await seedEndpoint(store))
+      expect(await claim(store, worker, { ...scene, limit: 6, held })).toEqual([told])
+    },
+  ),
+  alone('endpoints and sinks leave a quarter of the places to each other', async (store) => {
+    const tenants = ['t1', 't2', 't3', 't4', 't5']
+    const name = await seedSink(store)
+    const runs: string[] = []
+    for (const tenant_id of tenants) {
+      const id = await seedEndpoint(store, { tenant_id })
+      runs.push(...(await seedMany(store, id, 1, { tenant_id })))
+    }
+    const worker = await seedWorker(store)
+    const scene = { sinks: [name], each: 3 }
+    const held: string[] = []
+    const take = async (limit: number, more = scene) => {
+      const taken = await claim(store, worker, { ...more, limit, held })
+      const rows = await store.admin(
+        `select endpoint_id || '/' || run_id as key from plimsoll.delivery where run_id = any ($1)`,
+        [taken],
+      )
+      held.push(...rows.map((row) => String(row.key)))
+      return taken
+    }
+    expect(await take(1)).toHaveLength(1)
+    expect(await take(3)).toHaveLength(2)
+    expect(await take(1)).toEqual([])
+    const heard = await seedDelivery(store, name, { tenant_id: 't1' })
+    expect(await take(1)).toEqual([heard])
+    await store.admin(`update plimsoll.delivery set due_at = 'infinity', worker_id = null where run_id = '${heard}'`)
+    held.pop()
+    expect(await take(1, { ...scene, sinks: [] })).toHaveLength(1)
+    expect(runs).toHaveLength(5)
+  }),
+]
+
 const unheard = (name: string, event: Fields, endpoint: Fields = {}): Guard =>
   guard(name, async (store) => {
     const id = await seedEndpoint(store, endpoint)
@@ -164,6 +293,21 @@ export const OUTBOX_LOOK: readonly Guard[] = [
       expect(await deliveryOf(store, place, user)).toMatchObject({ head: 1 })
     }
     await store.admin('delete from plimsoll.endpoint')
+  }),
+  guard('an event of a tenant that was destroyed', async (store) => {
+    const name = unique('sink')
+    await insert(store, 'sink', { name, starts_at: ms(-600_000), seen_at: ms(-60_000) })
+    const key = { environment: '_', epoch: 1, kek: 'kek', wrapped: Buffer.from('') }
+    await insert(store, 'tenant_key', { ...key, tenant_id: 'gone', destroyed_at: ms(-1000) })
+    await insert(store, 'tenant_key', { ...key, tenant_id: 'living' })
+    const [gone, living] = [
+      await seedEvent(store, { tenant_id: 'gone' }),
+      await seedEvent(store, { tenant_id: 'living' }),
+    ]
+    await look(store, [name])
+    await store.admin('delete from plimsoll.tenant_key')
+    expect(await deliveryOf(store, name, gone)).toBeUndefined()
+    expect(await deliveryOf(store, name, living)).toMatchObject({ head: 1 })
   }),
   guard('an event is due, from its own place on, and again when there is more', async (store) => {
     const id = await seedEndpoint(store, { types: ['run_ended', 'run_queued'] })

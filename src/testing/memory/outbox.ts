@@ -1,5 +1,5 @@
 /** The way of events to sinks, as `plimsoll.outbox_look`, `outbox_take` and the statements of the relay keep it. */
-import { claim, failed, look, parcel, released, sent } from '../../journal/outbox.sql.ts'
+import { claim, failed, look, parcel, putOff, released, sent } from '../../journal/outbox.sql.ts'
 import { isAlive } from './queue.ts'
 import type { DeliveryRow, EventRow, SinkRow } from './rows.ts'
 import type { Tables } from './tables.ts'
@@ -46,13 +46,10 @@ export function addOutbox(verbs: Verbs, guards: OutboxGuards): void {
   })
   on(verbs, claim, (tables, { worker, sinks, limit, each, held }) => {
     const taking: Taking = { tables, worker, held }
-    const due = sinks.flatMap((name) => {
-      const all = [...tables.delivery.all()].filter((d) => d.endpoint_id === name)
-      const taken = all.filter((d) => isCarried(d, taking)).length
-      const free = all.filter((d) => passes(guards.deliver, d, taking))
-      return free.sort((a, b) => a.due_at - b.due_at).slice(0, Math.max(0, each - taken))
-    })
-    return due.slice(0, limit).map((d) => {
+    const all = sinks.flatMap((name) => [...tables.delivery.all()].filter((d) => d.endpoint_id === name))
+    const carried = all.filter((d) => isCarried(d, taking))
+    const due = all.filter((d) => passes(guards.deliver, d, taking))
+    return shared(due, { carried, worker, each, limit, places: limit + held.length }).map((d) => {
       tables.delivery.change(d, { worker_id: worker, epoch: d.epoch + 1 })
       return { tenant: d.tenant_id, environment: d.environment, endpoint: d.endpoint_id, run: d.run_id, epoch: d.epoch }
     })
@@ -88,6 +85,10 @@ export function addOutbox(verbs: Verbs, guards: OutboxGuards): void {
       due_at: of.giveUp ? restOf(tables, d, of.seq) : tables.now() + of.delayMs,
     })),
   )
+  on(verbs, putOff, (tables, of, walls) => {
+    marked(tables, of, walls, () => ({ worker_id: null, due_at: tables.now() + of.delayMs }))
+    return []
+  })
   on(verbs, released, (tables, of, walls) => {
     const { head } = of
     marked(tables, of, walls, (d) => ({
@@ -97,6 +98,52 @@ export function addOutbox(verbs: Verbs, guards: OutboxGuards): void {
     }))
     return []
   })
+}
+
+interface Places {
+  /** By living relays, this one among them. */
+  readonly carried: readonly DeliveryRow[]
+  readonly worker: string
+  readonly each: number
+  readonly limit: number
+  /** Of this relay. */
+  readonly places: number
+}
+
+/**
+ * Of what is due to sinks, what is taken, one after the other: first of whoever holds fewest places, of one tenant a quarter
+ * of the relay's at most and of each sink all places but one, of all sinks three quarters.
+ */
+function shared(due: readonly DeliveryRow[], { carried, worker, each, limit, places }: Places): readonly DeliveryRow[] {
+  const share = Math.max(1, Math.floor(places / 4))
+  const taken: DeliveryRow[] = []
+  const own = carried.filter((d) => d.worker_id === worker)
+  const count = (rows: readonly DeliveryRow[], of: Partial<DeliveryRow>): number =>
+    [...rows, ...taken].filter(
+      (d) => (of.tenant_id ?? d.tenant_id) === d.tenant_id && (of.endpoint_id ?? d.endpoint_id) === d.endpoint_id,
+    ).length
+  const fits = ({ tenant_id, endpoint_id }: DeliveryRow): boolean =>
+    count(own, { tenant_id }) < share &&
+    count(carried, { tenant_id, endpoint_id }) < Math.max(1, each - 1) &&
+    count(carried, { endpoint_id }) < each &&
+    count(own, {}) < Math.max(1, places - share)
+  const left = [...due]
+  while (taken.length < limit) {
+    const ranked = left
+      .filter(fits)
+      .sort(
+        (a, b) =>
+          count(own, { tenant_id: a.tenant_id }) - count(own, { tenant_id: b.tenant_id }) ||
+          count(carried, { tenant_id: a.tenant_id, endpoint_id: a.endpoint_id }) -
+            count(carried, { tenant_id: b.tenant_id, endpoint_id: b.endpoint_id }) ||
+          a.due_at - b.due_at,
+      )
+    const [next] = ranked
+    if (!next) break
+    taken.push(next)
+    left.splice(left.indexOf(next), 1)
+  }
+  return taken
 }
 
 interface Of {
