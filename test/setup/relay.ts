@@ -1,4 +1,5 @@
 /** Runs with events to send, and relays on one store. */
+import type { KeyProvider } from '../../src/db/keyprovider.ts'
 import type { Db } from '../../src/db/port.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import type { FaultHook } from '../../src/kernel/faultpoint.ts'
@@ -20,6 +21,8 @@ export interface RelayScene {
   readonly fault?: FaultHook
   readonly db?: Db
   readonly clock?: Clock
+  readonly keys?: KeyProvider
+  readonly onError?: (error: unknown) => void
 }
 
 export interface Relaying {
@@ -28,7 +31,10 @@ export interface Relaying {
 }
 
 /** A program without agents, whose worker has a relay that looks every 20 ms. */
-export const runtimeFor = (store: TestStore, { receivers = [], sinks = [], fault, db, clock }: RelayScene): Runtime =>
+export const runtimeFor = (
+  store: TestStore,
+  { receivers = [], sinks = [], fault, db, clock, keys }: RelayScene,
+): Runtime =>
   createRuntime({
     db: db ?? store.db,
     agents: [],
@@ -36,11 +42,12 @@ export const runtimeFor = (store: TestStore, { receivers = [], sinks = [], fault
     developmentOrigins: receivers.map((r) => r.url),
     ...(fault && { fault }),
     ...(clock && { clock }),
+    ...(keys && { keys }),
   })
 
 export async function relaying(store: TestStore, scene: RelayScene): Promise<Relaying> {
   const runtime = runtimeFor(store, scene)
-  const worker = await runtime.work({ pollMs: 5, onError: () => {} })
+  const worker = await runtime.work({ pollMs: 5, onError: scene.onError ?? (() => {}) })
   return { runtime, stop: () => worker.stop() }
 }
 
