@@ -110,13 +110,15 @@ begin
   ), own as materialized (
     select c.tenant_id, c.is_sink, count(*) as n from carried c where c.is_own group by 1, 2
   ), place as materialized (
-    select e.tenant_id, e.id, false as is_sink, case when e.failures > 0 then 1 else p_each end as most from plimsoll.endpoint e
+    select e.tenant_id, e.id, false as is_sink, case when e.failures > 0 then 1 else p_each end as most, null as free
+    from plimsoll.endpoint e
     where e.state = 'enabled' and e.retry_at <= now()
     union all
     -- one that hears of a single tenant alone would be stopped by it
-    select h.tenant_id, h.name, true, greatest(1, p_each - 1) from heard h where h.tenant_id is not null
+    select h.tenant_id, h.name, true, greatest(1, p_each - 1), p_each - (select coalesce(sum(b.n), 0) from beside b where b.endpoint_id = h.name)
+    from heard h where h.tenant_id is not null
   ), waiting as materialized (
-    select x.tenant_id, x.endpoint_id, x.run_id, x.due_at, x.epoch, p.is_sink, coalesce(o.n, 0) as owned,
+    select x.tenant_id, x.endpoint_id, x.run_id, x.due_at, x.epoch, p.is_sink, p.free, coalesce(o.n, 0) as owned,
       coalesce(b.n, 0) + row_number() over (partition by p.tenant_id, p.id order by x.due_at) as of_place
     from place p
     left join beside b on b.tenant_id = p.tenant_id and b.endpoint_id = p.id
@@ -129,7 +131,7 @@ begin
                         and (w.id <> p_worker or d.endpoint_id || '/' || d.run_id = any (p_held)))
         and exists (select from plimsoll.worker w where w.id = p_worker and w.lease_until > now())
       order by d.due_at
-      limit greatest(0, least(p.most - coalesce(b.n, 0), share - coalesce(o.n, 0)))
+      limit greatest(0, least(p.most - coalesce(b.n, 0), share - coalesce(o.n, 0), p.free))
     ) x
   ), shared as (
     select w.*, w.owned + row_number() over (partition by w.tenant_id, w.is_sink order by w.of_place, w.due_at) as of_tenant from waiting w
@@ -140,7 +142,7 @@ begin
     select f.*, row_number() over (partition by f.is_sink order by f.of_tenant, f.due_at)
         + (select coalesce(sum(o.n), 0) from own o where o.is_sink = f.is_sink) as of_kind
     from fitting f
-    where not f.is_sink or f.of_sink <= p_each - (select coalesce(sum(b.n), 0) from beside b where b.endpoint_id = f.endpoint_id)
+    where not f.is_sink or f.of_sink <= f.free
   ), chosen as materialized (
     select k.tenant_id, k.endpoint_id, k.run_id, k.epoch from kind k
     where k.of_kind <= greatest(1, places - case when cardinality(p_sinks) > 0 then share else 0 end)

@@ -12,7 +12,7 @@ import { claim, parcel } from '../../src/journal/outbox.sql.ts'
 import type { OutboxMessage, Sink } from '../../src/journal/sink.ts'
 import { MOST_ATTEMPTS } from '../../src/journal/webhook.ts'
 import { Fault } from '../../src/kernel/fault.ts'
-import { openStore, type TestStore } from '../setup/engines.ts'
+import { openMemory, openStore, type TestStore } from '../setup/engines.ts'
 import { until } from '../setup/plane.ts'
 import {
   addEvents,
@@ -25,6 +25,7 @@ import {
   runtimeFor,
   runWith,
 } from '../setup/relay.ts'
+import { change } from '../setup/rows.ts'
 import { insert, ms } from '../setup/seed.ts'
 
 const STORY = ['run_queued', 'step_planned', 'calls_settled', 'run_ended']
@@ -120,14 +121,16 @@ describe.skipIf(!inject('postgres'))('what one tenant cannot be told', () => {
   })
 
   it('J9 G7 what was made due while its tenant was destroyed is given up at once, and that is told', async () => {
-    const { runtime } = await listening({ keys: await keys() })
+    const scene = { sinks: [books], keys: await keys() }
+    const first = await listening(scene)
     const [run = ''] = await many(1, STORY, 'gone')
     await hears(run)
-    await rows(`due_at < 'infinity'`, 0)
-    await runtime.tenants.destroy('gone', { actor: 'op', reason: 'end of contract' })
+    await first.stop()
+    await first.runtime.tenants.destroy('gone', { actor: 'op', reason: 'end of contract' })
     const told = heard.length
     const place = { tenant_id: 'gone', environment: 'production', endpoint_id: 'books', run_id: run }
     await insert(store, 'delivery', { ...place, sent: 0, head: 4, epoch: 7, due_at: ms(-60_000) })
+    await go(scene)
     await rows(`tenant_id = 'gone' and due_at = 'infinity' and worker_id is null and sent = 4`, 1)
     expect((await attempts(run)).at(-1)).toEqual({ seq: 4, outcome: 'given_up', fault: 'content_destroyed' })
     expect(codes()).toEqual(['content_destroyed'])
@@ -274,6 +277,53 @@ describe.skipIf(!inject('postgres'))('what one tenant cannot be told', () => {
     const stopped = running.splice(0).map((one) => one.stop())
     for (const go of waiting) go()
     await Promise.all(stopped)
+  })
+
+  it('A3 J9 the store in memory shares the places of sinks as the database does', async () => {
+    const memory = openMemory()
+    const names = ['s1', 's2', 's3']
+    const both = async (table: string, row: Readonly<Record<string, unknown>>) => {
+      for (const one of [store, memory]) await insert(one, table, row)
+    }
+    for (const name of names) await both('sink', { name })
+    for (const id of ['one', 'two']) await both('worker', { id, host: 'h', pid: 1, lease_until: ms(600_000) })
+    for (let i = 0; i < 120; i++) {
+      // most are of one tenant, and its own are the oldest
+      const tenant_id = i < 60 ? 't1' : `t${1 + ((i * 7) % 5)}`
+      const place = { tenant_id, endpoint_id: names[(i * 5 + (i >> 3)) % 3], run_id: `run_${i}` }
+      await both('delivery', {
+        ...place,
+        environment: 'production',
+        sent: 0,
+        head: 1,
+        due_at: ms(-200_000 + i * 1_000),
+      })
+    }
+    const held: Record<string, string[]> = { one: [], two: [] }
+    let taken = 0
+    for (let round = 0; round < 12; round++) {
+      const worker = round % 3 === 2 ? 'two' : 'one'
+      const mine = held[worker]!
+      const params = {
+        worker,
+        sinks: names,
+        limit: (round % 2 === 0 ? 16 : 9) - Math.min(mine.length, 9),
+        each: 3,
+        held: mine,
+      }
+      const answers: string[][] = []
+      for (const one of [store, memory])
+        answers.push((await one.db.call(claim, params)).map((c) => `${c.endpoint}/${c.run}`).sort())
+      expect([round, answers[1]]).toEqual([round, answers[0]])
+      taken += answers[0]!.length
+      // what is done with is asleep, the oldest of what it holds first
+      const done = [...mine, ...answers[0]!].slice(0, 4)
+      held[worker] = [...mine, ...answers[0]!].slice(4)
+      for (const key of done)
+        for (const one of [store, memory])
+          await change(one, 'delivery', { run_id: key.split('/')[1] }, { worker_id: null, due_at: 'infinity' })
+    }
+    expect(taken).toBeGreaterThan(20)
   })
 
   it('L6 a relay finds the tenants that wait for a sink without reading what one of them has piled up', async () => {

@@ -110,40 +110,67 @@ interface Places {
   readonly places: number
 }
 
+/** Rows with their places in a row of their own kind, in this order, after what is held of it. */
+function ranked<R extends object, K extends string>(
+  rows: readonly R[],
+  name: K,
+  order: (a: R, b: R) => number,
+  kind: (row: R) => string,
+  held: (row: R) => number,
+): (R & Record<K, number>)[] {
+  const before = new Map<string, number>()
+  return [...rows].sort(order).map((row) => {
+    const place = (before.get(kind(row)) ?? held(row)) + 1
+    before.set(kind(row), place)
+    return { ...row, [name]: place } as R & Record<K, number>
+  })
+}
+
+const placeOf = (d: DeliveryRow): string => `${d.tenant_id}/${d.endpoint_id}`
+
 /**
- * Of what is due to sinks, what is taken, one after the other: first of whoever holds fewest places, of one tenant a quarter
- * of the relay's at most and of each sink all places but one, of all sinks three quarters.
+ * Of what is due to sinks, what is taken: first of whoever holds fewest places, of one tenant a quarter of the relay's at
+ * most and of each sink all places but one, of all sinks three quarters.
  */
 function shared(due: readonly DeliveryRow[], { carried, worker, each, limit, places }: Places): readonly DeliveryRow[] {
   const share = Math.max(1, Math.floor(places / 4))
-  const taken: DeliveryRow[] = []
   const own = carried.filter((d) => d.worker_id === worker)
-  const count = (rows: readonly DeliveryRow[], of: Partial<DeliveryRow>): number =>
-    [...rows, ...taken].filter(
-      (d) => (of.tenant_id ?? d.tenant_id) === d.tenant_id && (of.endpoint_id ?? d.endpoint_id) === d.endpoint_id,
-    ).length
-  const fits = ({ tenant_id, endpoint_id }: DeliveryRow): boolean =>
-    count(own, { tenant_id }) < share &&
-    count(carried, { tenant_id, endpoint_id }) < Math.max(1, each - 1) &&
-    count(carried, { endpoint_id }) < each &&
-    count(own, {}) < Math.max(1, places - share)
-  const left = [...due]
-  while (taken.length < limit) {
-    const ranked = left
-      .filter(fits)
-      .sort(
-        (a, b) =>
-          count(own, { tenant_id: a.tenant_id }) - count(own, { tenant_id: b.tenant_id }) ||
-          count(carried, { tenant_id: a.tenant_id, endpoint_id: a.endpoint_id }) -
-            count(carried, { tenant_id: b.tenant_id, endpoint_id: b.endpoint_id }) ||
-          a.due_at - b.due_at,
-      )
-    const [next] = ranked
-    if (!next) break
-    taken.push(next)
-    left.splice(left.indexOf(next), 1)
-  }
-  return taken
+  const count = (rows: readonly DeliveryRow[], of: (d: DeliveryRow) => boolean): number => rows.filter(of).length
+  const ofTenant = (d: DeliveryRow): number => count(own, (c) => c.tenant_id === d.tenant_id)
+  const ofPlace = (d: DeliveryRow): number => count(carried, (c) => placeOf(c) === placeOf(d))
+  const free = (d: DeliveryRow): number => each - count(carried, (c) => c.endpoint_id === d.endpoint_id)
+  const rows = due.map((d) => ({ d, due: d.due_at }))
+  const first = ranked(
+    rows,
+    'place',
+    (a, b) => a.due - b.due,
+    (r) => placeOf(r.d),
+    (r) => ofPlace(r.d),
+  )
+  const waiting = first.filter((r) => {
+    const held = ofPlace(r.d)
+    return r.place - held <= Math.min(Math.max(1, each - 1) - held, share - ofTenant(r.d), free(r.d))
+  })
+  const byPlace = (a: (typeof first)[number], b: (typeof first)[number]): number => a.place - b.place || a.due - b.due
+  const second = ranked(
+    waiting,
+    'tenant',
+    byPlace,
+    (r) => r.d.tenant_id,
+    (r) => ofTenant(r.d),
+  )
+  const byTenant = (a: (typeof second)[number], b: (typeof second)[number]): number =>
+    a.tenant - b.tenant || a.due - b.due
+  const fitting = second.filter((r) => r.tenant <= share)
+  const third = ranked(
+    fitting,
+    'sink',
+    byTenant,
+    (r) => r.d.endpoint_id,
+    () => 0,
+  ).filter((r) => r.sink <= free(r.d))
+  const most = Math.max(1, places - share) - own.length
+  return third.slice(0, Math.max(0, Math.min(limit, most))).map((r) => r.d)
 }
 
 interface Of {
