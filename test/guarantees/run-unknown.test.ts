@@ -61,6 +61,18 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
     await stage.stop()
   })
 
+  it('J4 whose tool the agent has no more is not sent again, and that is said at once', async () => {
+    const { stage, said, keys } = await parked()
+    const later = await stage.again({ tools: [], worker: null })
+    const at = { run: said.run, step: 1, position: 0 }
+    await expect(
+      later.runtime.resolve(person('operator', 'olga'), at, { outcome: 'retry', reason: 'not there' }),
+    ).rejects.toMatchObject({ code: 'refused_transition', message: expect.stringContaining('no more') })
+    expect(keys).toHaveLength(1)
+    expect(await audits(said.run)).toEqual([])
+    await stage.stop()
+  })
+
   it('J4 that answers later is not sent again, since the first word would be heard as the second', async () => {
     const { stage, said, keys, resolve } = await parked({}, { resume: () => 'told of the first' })
     await expect(resolve({ outcome: 'retry', reason: 'not there' })).rejects.toMatchObject({
