@@ -147,10 +147,11 @@ describe.each(ENGINES)('an unknown effect, on the %s store', (engine) => {
       i % 2 ? { outcome: 'happened', result: i, reason: `word ${i}` } : { outcome: 'retry', reason: `word ${i}` },
     )
     const done = await Promise.allSettled(words.map(resolve))
-    // who says again what was recorded, because his answer was lost, is told that it is
     const [row] = await audits(said.run)
-    const agreed = words.map(({ outcome }) => outcome === row?.outcome)
-    expect(done.map((d) => d.status === 'fulfilled')).toEqual(agreed)
+    const counted = words.findIndex(({ reason }) => reason === row?.['reason'])
+    expect(done.flatMap((d, i) => (d.status === 'fulfilled' ? [i] : []))).toEqual([counted])
+    // who says again what was recorded, because his answer was lost, is told that it is
+    await resolve(words[counted]!)
     expect(await said.rest()).toMatchObject({ end: 'completed' })
     expect(await audits(said.run)).toHaveLength(1)
     await stage.stop()
