@@ -1,5 +1,6 @@
 /** A run that waits holds no worker, no lease and no reservation. */
-import { type Call, type CallWait, isOpenEffect, type Run, type WaitReason } from './state.ts'
+import { next } from './next.ts'
+import { type CallWait, isOpenEffect, type Run, type WaitReason } from './state.ts'
 import { type Moved, NOTHING, type NewEvent, type Writes } from './writes.ts'
 
 /** `dueMs`: when a worker must look again, from now; null when only a person can help. */
@@ -23,11 +24,18 @@ export function lieDown(run: Run, writes: Writes = NOTHING): Moved {
   const asked = open.flatMap((c) => (c.confirmation?.status === 'pending' ? [c.confirmation.leftMs] : []))
   // behind an effect that waits outside its siblings wait too, whatever is or is not decided about them
   const isAbroad = run.calls.some(isOpenEffect)
-  const resting = asked.length + (isAbroad ? open.filter(isDecided).length : 0)
   const times = [...waits.map((w) => w.leftMs), ...(isAbroad ? [] : asked)]
-  const isRestless = run.cancel !== null || waits.some((w) => w.arrived) || resting < open.length
-  if (isRestless || times.length === 0) return { run, writes }
+  if (hasWork(run) || times.length === 0) return { run, writes }
   return park(run, reasonOf(asked, waits), Math.max(0, Math.min(...times)), writes)
+}
+
+/**
+ * By the same rule that sends a worker here: a run that is told to park and does not lie down would be told so again at once,
+ * and again. Whether a time is over is read anew by whoever is waked by it.
+ */
+function hasWork(run: Run): boolean {
+  const calls = run.calls.map((c) => (c.wait ? { ...c, wait: { ...c.wait, leftMs: Number.POSITIVE_INFINITY } } : c))
+  return next({ ...run, calls, status: 'running' }, Number.POSITIVE_INFINITY).do !== 'park'
 }
 
 /**
@@ -41,10 +49,6 @@ export function parkAlone(run: Run, back: Moved, leftMs: number): Moved {
   const times = run.calls.flatMap((c) => (c.status === 'waiting' && c.wait ? [c.wait.leftMs] : []))
   return park(back.run, 'follower', Math.max(0, Math.min(leftMs, ...times)), back.writes)
 }
-
-/** Nothing of it is left to do but the start. */
-const isDecided = (c: Call): boolean =>
-  c.level !== 'read' && (c.approval === 'auto' || (c.confirmation !== null && c.confirmation.status !== 'pending'))
 
 function reasonOf(asked: readonly number[], waits: readonly CallWait[]): WaitReason {
   if (asked.some((ms) => ms > 0)) return 'confirmation'

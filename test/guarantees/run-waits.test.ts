@@ -197,6 +197,48 @@ describe.each(ENGINES)('what waits outside, on the %s store', (engine) => {
     await elsewhere.stop()
   })
 
+  it('B7 T3 a run that a tool has ended lies down while its effect waits outside, beside a call that nobody has planned', async () => {
+    const [told, paid] = [unique(), unique()]
+    let tell = (): Promise<void> => Promise.resolve()
+    const check = tool('fraud.check@1', {
+      input,
+      effect: 'read',
+      errors: { fraud: { kind: 'business_rejected', reaction: 'stop' } },
+      run: ({ key }) => later({ signal: key, withinMs: HOUR }),
+      resume: () => {
+        throw toolError('fraud')
+      },
+    })
+    const pay = tool('crate.book@1', {
+      ...{ input, effect: 'write', approval: 'auto', unknown: 'key' },
+      async commit({ key }) {
+        await tell()
+        return later({ signal: key, withinMs: HOUR })
+      },
+      resume: () => ({ paid: true }),
+    })
+    const send = tool('crate.send@1', { input, effect: 'irreversible', unknown: 'manual', commit: () => null })
+    const stage = await play(store, {
+      tools: [check, pay, send],
+      script: once([
+        { name: check.exposedName, key: told },
+        { name: pay.exposedName, key: paid },
+        { name: send.exposedName, key: 'k' },
+      ]),
+    })
+    tell = () => stage.runtime.signal(service(), told, {})
+    const said = await stage.say('go')
+    await said.until(({ status }) => status === 'waiting_confirmation')
+    const results = () =>
+      store.admin(`select position from plimsoll.effect where run_id = $1 and status = 'settled'`, [said.run])
+    expect(await results()).toEqual([{ position: 0 }])
+    await stage.runtime.signal(service(), paid, {})
+    expect(await said.rest()).toMatchObject({ end: 'stopped_by_tool' })
+    // what has not begun never begins, and says so
+    expect(await results()).toHaveLength(3)
+    await stage.stop()
+  })
+
   it('J7 a canceled run asks once more what became of the effect that waits, and says the truth', async () => {
     const { contract } = slow()
     const stage = await on(contract, unique())
