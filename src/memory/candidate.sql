@@ -1,7 +1,8 @@
 -- name: askAbout
 -- One open question per place, key and value: asked again, it is the same question. A newer value supersedes an older one of
 -- the same key that nobody has answered. What was declined since it was said is not asked again, and nobody is asked about what may
--- not be written: what was forgotten since it was said, what has lost a source, what its subject has withdrawn the consent to.
+-- not be written: what was forgotten since it was said, what has lost a source, what its subject has withdrawn the consent
+-- to, what its person has corrected.
 with asked as (
   select c.* from jsonb_to_record(:candidate::jsonb) as c (id text, subject text, writer text, session text, run text, place text, key text,
     many boolean, body text, value_hash text, purpose text, forgotten text, sources text[], said_at int8, reasons text[], open_ms int8)
@@ -18,6 +19,11 @@ with asked as (
     or exists (select from source s join plimsoll.tombstone t on t.tenant_id = :tenant::text and t.kind = s.kind and t.id = s.ref)
     or exists (select from plimsoll.consent c where c.tenant_id = :tenant::text and c.environment = :environment::text
       and c.subject_id = a.subject and c.purpose in (a.purpose, '*') and c.state = 'withdrawn')
+    or exists (select from plimsoll.memory m
+      join plimsoll.memory_version v on v.tenant_id = m.tenant_id and v.memory_id = m.id and v.value_hash = a.value_hash
+      join plimsoll.memory_version w on w.tenant_id = m.tenant_id and w.memory_id = m.id and w.version > v.version and w.change = 'corrected'
+      where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = a.place and m.subject_id = a.subject
+        and m.key = a.key and m.deleted_at is null and w.recorded_at >= to_timestamp(a.said_at / 1000.0))
 ), before as (
   -- waits for whoever answers just now, and sees the answer
   select c.status, c.decided_at from plimsoll.memory_candidate c join asked a on c.place = a.place and c.subject_id = a.subject

@@ -11,7 +11,7 @@ where m.tenant_id = :tenant::text and m.environment = :environment::text and m.p
 
 -- name: insertMemory
 -- A new memory with its first version, sources and audit, or nothing: another was faster, the place is full, the value was
--- forgotten since it was said, the purpose has no consent, or the writer left the group.
+-- forgotten or corrected since it was said, the purpose has no consent, or the writer left the group.
 with entry as (
   select e.* from jsonb_to_record(:entry::jsonb) as e (id text, subject text, writer text, scope text, scope_id text,
     permission_scope text[], layer text, kind text, key text, slot text, value text, value_hash text, integrity text, confidentiality text,
@@ -44,6 +44,12 @@ with entry as (
     and (select count(*) from held) = (select count(*) from jsonb_to_recordset(:sources::jsonb) as s (kind text, role text)
       where s.kind = 'memory' and s.role = 'evidence')
     and (e.candidate is null or exists (select from asked))
+    -- an old message does not bring back what its person has corrected since
+    and not exists (select from plimsoll.memory m
+      join plimsoll.memory_version v on v.tenant_id = m.tenant_id and v.memory_id = m.id and v.value_hash = e.value_hash
+      join plimsoll.memory_version w on w.tenant_id = m.tenant_id and w.memory_id = m.id and w.version > v.version and w.change = 'corrected'
+      where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = e.scope || ':' || e.scope_id
+        and m.subject_id = e.subject and m.key = e.key and m.deleted_at is null and w.recorded_at >= to_timestamp(e.said_at / 1000.0))
 ), made as (
   insert into plimsoll.memory (tenant_id, id, environment, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key, slot, value,
     value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, confirmed_by, authority,
@@ -176,6 +182,11 @@ select coalesce(
     where m.tenant_id = :tenant::text and m.id = s.ref and m.deleted_at is null and m.version = coalesce(s.seen, m.version)) limit 1),
   (select 'no_member' where :place::text ~ '^(group|project):' and not exists (select from plimsoll.member g where g.tenant_id = :tenant::text
     and g.environment = :environment::text and g.place = :place::text and g.user_id = :writer::text and g.left_at is null)),
+  (select 'corrected' from plimsoll.memory m
+    join plimsoll.memory_version v on v.tenant_id = m.tenant_id and v.memory_id = m.id and v.value_hash = :valueHash::text
+    join plimsoll.memory_version w on w.tenant_id = m.tenant_id and w.memory_id = m.id and w.version > v.version and w.change = 'corrected'
+    where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = :place::text and m.subject_id = :subject::text
+      and m.key = :key::text and m.deleted_at is null and w.recorded_at >= to_timestamp(:saidAt::int8 / 1000.0) limit 1),
   (select 'exists' from plimsoll.memory m where m.tenant_id = :tenant::text and m.environment = :environment::text and m.place = :place::text
     and m.subject_id = :subject::text and m.key = :key::text and m.slot = :slot::text and m.deleted_at is null),
   'full') as "reason!";

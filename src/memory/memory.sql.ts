@@ -52,10 +52,10 @@ export interface InsertMemoryRow {
 }
 /**
  * A new memory with its first version, sources and audit, or nothing: another was faster, the place is full, the value was
- * forgotten since it was said, the purpose has no consent, or the writer left the group.
+ * forgotten or corrected since it was said, the purpose has no consent, or the writer left the group.
  */
 export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
-  name: 'memory_insertMemory_536f9dab',
+  name: 'memory_insertMemory_a2efb400',
   text: `with entry as (
   select e.* from jsonb_to_record($1::jsonb) as e (id text, subject text, writer text, scope text, scope_id text,
     permission_scope text[], layer text, kind text, key text, slot text, value text, value_hash text, integrity text, confidentiality text,
@@ -86,6 +86,11 @@ export const insertMemory: Statement<InsertMemoryParams, InsertMemoryRow> = {
     and (select count(*) from held) = (select count(*) from jsonb_to_recordset($3::jsonb) as s (kind text, role text)
       where s.kind = 'memory' and s.role = 'evidence')
     and (e.candidate is null or exists (select from asked))
+    and not exists (select from plimsoll.memory m
+      join plimsoll.memory_version v on v.tenant_id = m.tenant_id and v.memory_id = m.id and v.value_hash = e.value_hash
+      join plimsoll.memory_version w on w.tenant_id = m.tenant_id and w.memory_id = m.id and w.version > v.version and w.change = 'corrected'
+      where m.tenant_id = $2::text and m.environment = $4::text and m.place = e.scope || ':' || e.scope_id
+        and m.subject_id = e.subject and m.key = e.key and m.deleted_at is null and w.recorded_at >= to_timestamp(e.said_at / 1000.0))
 ), made as (
   insert into plimsoll.memory (tenant_id, id, environment, subject_id, user_id, scope, scope_id, permission_scope, layer, kind, key, slot, value,
     value_hash, integrity, confidentiality, confidence, importance, sensitivity, purpose, consent_basis, confirmed_by, authority,
@@ -233,6 +238,7 @@ export interface WhyNotParams {
   readonly drawn: string
   readonly place: string
   readonly writer: string
+  readonly valueHash: string
   readonly key: string
   readonly slot: string
 }
@@ -243,7 +249,7 @@ export interface WhyNotRow {
  * why nothing was written: the first reason that holds
  */
 export const whyNot: Statement<WhyNotParams, WhyNotRow> = {
-  name: 'memory_whyNot_0ff6709d',
+  name: 'memory_whyNot_5293ddf5',
   text: `select coalesce(
   (select 'no_consent' from plimsoll.consent c where c.tenant_id = $1::text and c.environment = $2::text
     and c.subject_id = $3::text and c.purpose in ($4::text, '*') and c.state = 'withdrawn' limit 1),
@@ -253,10 +259,15 @@ export const whyNot: Statement<WhyNotParams, WhyNotRow> = {
     where m.tenant_id = $1::text and m.id = s.ref and m.deleted_at is null and m.version = coalesce(s.seen, m.version)) limit 1),
   (select 'no_member' where $9::text ~ '^(group|project):' and not exists (select from plimsoll.member g where g.tenant_id = $1::text
     and g.environment = $2::text and g.place = $9::text and g.user_id = $10::text and g.left_at is null)),
+  (select 'corrected' from plimsoll.memory m
+    join plimsoll.memory_version v on v.tenant_id = m.tenant_id and v.memory_id = m.id and v.value_hash = $11::text
+    join plimsoll.memory_version w on w.tenant_id = m.tenant_id and w.memory_id = m.id and w.version > v.version and w.change = 'corrected'
+    where m.tenant_id = $1::text and m.environment = $2::text and m.place = $9::text and m.subject_id = $3::text
+      and m.key = $12::text and m.deleted_at is null and w.recorded_at >= to_timestamp($6::int8 / 1000.0) limit 1),
   (select 'exists' from plimsoll.memory m where m.tenant_id = $1::text and m.environment = $2::text and m.place = $9::text
-    and m.subject_id = $3::text and m.key = $11::text and m.slot = $12::text and m.deleted_at is null),
+    and m.subject_id = $3::text and m.key = $12::text and m.slot = $13::text and m.deleted_at is null),
   'full') as "reason"`,
-  params: ['tenant', 'environment', 'subject', 'purpose', 'forgotten', 'saidAt', 'sources', 'drawn', 'place', 'writer', 'key', 'slot'],
+  params: ['tenant', 'environment', 'subject', 'purpose', 'forgotten', 'saidAt', 'sources', 'drawn', 'place', 'writer', 'valueHash', 'key', 'slot'],
 }
 
 export interface MemoriesParams {

@@ -283,7 +283,8 @@ export function memoryStore(db: Db, keys: ContentKeys): MemoryStore {
     },
     async whyNot(scope, entry, writer) {
       const { subject, key, slot, purpose, saidAt } = entry
-      const at = { place: placeText(entry.place), subject, key, slot, purpose, saidAt, writer }
+      const hash = valueHash(keys, scope.tenant, entry.value)
+      const at = { place: placeText(entry.place), subject, key, slot, purpose, saidAt, writer, valueHash: hash }
       const forgotten = valueMark(keys, scope.tenant, entry)
       const sources = entry.sources.map((s) => `${s.kind} ${s.ref}`)
       const drawn = JSON.stringify(entry.sources.filter((s) => s.kind === 'memory' && s.role === 'evidence'))

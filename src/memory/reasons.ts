@@ -52,6 +52,7 @@ export const REFUSALS = {
   no_consent: 'Its subject has withdrawn the consent to its purpose, or to all.',
   declined: 'Its person has said no since it was said.',
   forgotten: 'It, or what it comes from, was forgotten since it was said.',
+  corrected: 'Its person has corrected it, or it went out of use, since it was said.',
   moved: 'A memory that it was drawn from is gone, or another version by now.',
   no_member: 'Whoever writes is no member of the group or project.',
   full: 'The quota is used up, and nothing may go for it.',

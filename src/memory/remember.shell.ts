@@ -60,7 +60,7 @@ export type Outcome =
 
 /** What bars a value whoever is asked; else the person has said no. */
 const barOf = (why: Refusal | 'exists'): Refusal =>
-  why === 'forgotten' || why === 'no_consent' || why === 'moved' ? why : 'declined'
+  why === 'forgotten' || why === 'no_consent' || why === 'moved' || why === 'corrected' ? why : 'declined'
 /** Writers of one key at the same time; each round another has won. */
 export const MOST_CONFLICTS = 8
 const NEIGHBOURS = 2
@@ -87,8 +87,8 @@ export async function remember(
       }
     if (decision === 'session') return { outcome: 'session', reasons }
     const made = await entryOf(parts, on, { judged: entry, known, direct })
-    if (known.current && entry.change === 'merged' && (await isDrawnAlready(parts, on, made, known.current)))
-      return { outcome: 'saved', memory: known.current.id, version: known.current.version, change: 'merged', reasons }
+    const echo = known.current && (await echoOf(parts, on, made, { at: known.current, change: entry.change, reasons }))
+    if (echo) return echo
     // an operator who writes is the person who would be asked
     if (decision === 'ask' && direct === null && candidate.evidence.kind !== 'operator') {
       const id = await ask(parts, on, made, judged)
@@ -210,17 +210,27 @@ export async function save(parts: Remembering, on: Occasion, saving: Saving): Pr
 
 const askedOf = ({ actor }: Occasion, { subject }: Entry) => ({ subject, user: actor.user })
 
-/** Drawn a second time from the same memories it says nothing new. */
-async function isDrawnAlready(
+/** Of these a second look says nothing that the first has not; a person, an operator or an authority says it anew. */
+const ONCE: ReadonlySet<Source['kind']> = new Set(['message', 'call', 'memory'])
+
+/**
+ * Said again out of what it came from already: nothing is new, so nothing lasts longer or is believed more, and what went out of
+ * use stays there, unless it was drawn from memories, which may have changed since. Null: it says something.
+ */
+async function echoOf(
   parts: Remembering,
   on: Occasion,
   made: Entry,
-  at: NonNullable<Current>,
-): Promise<boolean> {
-  const drawn = made.sources.filter((s) => s.kind === 'memory' && s.role === 'evidence')
-  if (drawn.length === 0 || (at.status !== 'active' && at.status !== 'cold')) return false
-  const known = new Set((await parts.memories.sources(on.scope, at.id)).map((s) => `${s.kind} ${s.ref}`))
-  return drawn.every((s) => known.has(`memory ${s.ref}`))
+  { at, change, reasons }: { at: NonNullable<Current>; change: Change; reasons: readonly Reason[] },
+): Promise<Outcome | null> {
+  const evidence = made.sources.filter((s) => s.role === 'evidence')
+  const isNew = change !== 'merged' && change !== 'late'
+  if (isNew || evidence.length === 0 || !evidence.every((s) => ONCE.has(s.kind))) return null
+  const known = new Set((await parts.memories.sources(on.scope, at.id)).map((s) => `${s.role} ${s.kind} ${s.ref}`))
+  if (!evidence.every((s) => known.has(`evidence ${s.kind} ${s.ref}`))) return null
+  if (at.status === 'active' || at.status === 'cold' || change === 'late')
+    return { outcome: 'saved', memory: at.id, version: at.version, change, reasons }
+  return evidence.some((s) => s.kind === 'memory') ? null : { outcome: 'refused', reasons: ['corrected'] }
 }
 
 /** What may not be forgotten now, such as under a hold, makes no room. */

@@ -8,6 +8,7 @@ import { plainSealer } from '../../src/db/seal.ts'
 import type { Actor } from '../../src/kernel/scope.ts'
 import { systemIds } from '../../src/kernel/system.shell.ts'
 import type { Candidate } from '../../src/memory/candidate.ts'
+import type { MemoryId } from '../../src/memory/entry.ts'
 import { forgetStore } from '../../src/memory/forget.store.ts'
 import { keepingStore } from '../../src/memory/keeping.store.ts'
 import { memory } from '../../src/memory/key.ts'
@@ -23,6 +24,7 @@ const keys = memory({
   fix: { kind: 'experience', value: z.string(), scopes: ['user', 'project', 'tenant'] },
   lesson: { kind: 'experience', value: z.string(), scopes: ['user', 'project', 'tenant'] },
   nickname: { kind: 'fact', value: z.string(), confirm: 'ask' },
+  drink: { kind: 'fact', value: z.string(), cardinality: 'many', ttlDays: 30 },
   payout: { kind: 'fact', value: z.string(), authority: 'bank', confirm: 'ask' },
 })
 const page = { after: '', limit: 50 }
@@ -257,6 +259,78 @@ describe(`what waits for a word, on the ${ENGINES[0]} store`, () => {
       ])
     },
   )
+
+  describe('an echo of words that were said once', () => {
+    const drinks = (message: string, value: string): Candidate => ({
+      ...{ kind: 'fact', key: 'drink', value, scope: 'user' },
+      evidence: { kind: 'message', message, quote: `I drink ${value}` },
+    })
+    async function remembered(actor: Actor) {
+      const message = await told(store, actor, 'I drink tea')
+      const done = await grow.remember(actor, drinks(message, 'tea'))
+      if (done.outcome !== 'saved') throw new Error(done.outcome)
+      const rows = async () => [
+        await rowsWhere(store, 'memory', { id: done.memory }),
+        await rowsWhere(store, 'memory_version', { memory_id: done.memory }),
+        await rowsWhere(store, 'memory_source', { memory_id: done.memory }),
+      ]
+      return { id: done.memory, echo: () => grow.remember(actor, drinks(message, 'tea')), rows }
+    }
+    const values = async (actor: Actor) => (await runtime.memory.list(actor, page)).items.map((m) => m.value)
+
+    it('E9 E4 BR-087 makes nothing stronger and lets nothing last longer, however often it is heard', async () => {
+      const { id, echo, rows } = await remembered(someone())
+      const before = await rows()
+      for (let turn = 0; turn < 6; turn++)
+        expect(await echo()).toMatchObject({ outcome: 'saved', memory: id, version: 1, change: 'merged' })
+      expect(await rows()).toEqual(before)
+    })
+
+    it.each(['invalid', 'expired'] as const)(
+      'E13 E9 brings nothing back that is %s; the same words said anew do',
+      async (what) => {
+        const ann = someone()
+        const { id, echo } = await remembered(ann)
+        const over = what === 'invalid' ? { status: 'invalid' } : { valid_from: ms(-9_000), expires_at: ms(-1_000) }
+        await change(store, 'memory', { id }, over)
+        expect(await echo()).toEqual({ outcome: 'refused', reasons: ['corrected'] })
+        expect(await rowsWhere(store, 'memory', { id })).toMatchObject([{ version: 1 }])
+        expect(await grow.remember(ann, drinks(await told(store, ann, 'I drink tea', 0), 'tea'))).toMatchObject({
+          outcome: 'saved',
+          memory: id,
+        })
+        expect(await values(ann)).toEqual(['tea'])
+      },
+    )
+
+    it('E13 does not undo what its person has corrected since; the person may', async () => {
+      const ann = someone()
+      const { id, echo } = await remembered(ann)
+      expect(await runtime.memory.correct(ann, { id, version: 1, value: 'coffee' })).toMatchObject({
+        change: 'corrected',
+      })
+      expect(await echo()).toEqual({ outcome: 'refused', reasons: ['corrected'] })
+      expect(await values(ann)).toEqual(['coffee'])
+      // of somebody else, and said later, it is news
+      const bob = someone('end_user', ann.tenant)
+      await grow.remember(bob, drinks(await told(store, bob, 'I drink tea'), 'tea'))
+      expect(await values(bob)).toEqual(['tea'])
+      await grow.remember(ann, drinks(await told(store, ann, 'I drink tea', -1_000), 'tea'))
+      expect([...(await values(ann))].sort()).toEqual(['coffee', 'tea'])
+    })
+
+    it('E13 E6 asks nobody about what its person has corrected since', async () => {
+      const ann = someone()
+      const message = await told(store, ann, 'call me Kit')
+      await grow.remember(ann, said(message, 'Kit'))
+      const { memory: id } = (await yes(ann)) as { memory: MemoryId }
+      await runtime.memory.correct(ann, { id, version: 1, value: 'Kat' })
+      await grow.remember(ann, said(message, 'Kit'))
+      expect((await runtime.memory.questions(ann, page)).items).toEqual([])
+      expect(await values(ann)).toEqual(['Kat'])
+      expect(await rowsWhere(store, 'memory', { id })).toMatchObject([{ version: 2 }])
+    })
+  })
 
   it('G8 E6 a withdrawn consent closes what is asked for it, and nothing is asked for it any more', async () => {
     const ann = someone()
