@@ -13,6 +13,9 @@ import { Fault } from '../../src/kernel/fault.ts'
 import type { RunId } from '../../src/kernel/ids.ts'
 import type { Actor } from '../../src/kernel/scope.ts'
 import { systemClock, systemRandom } from '../../src/kernel/system.shell.ts'
+import type { Forgetting } from '../../src/memory/derivatives.shell.ts'
+import { forgetDue } from '../../src/memory/forget.shell.ts'
+import { forgetStore } from '../../src/memory/forget.store.ts'
 import { actorFrom, scopeOf } from '../../src/request/actor.ts'
 import { agent } from '../../src/run/agent.ts'
 import { backgroundOf } from '../../src/run/background.shell.ts'
@@ -283,6 +286,34 @@ describe.skipIf(ENGINES[0] === undefined)('keys that cannot be had', () => {
     expect(rows).toEqual([
       { id: 'ern_fine3', state: 'running', later: true },
       { id: 'ern_lost3', state: 'due', later: true },
+    ])
+  })
+
+  it('G2 a deletion that nobody can carry on with for want of keys holds up no other, and is looked at later', async () => {
+    const [mine, others] = [await make('mine'), await make('others')]
+    for (const [runtime, tenant] of [
+      [mine, 'lost4'],
+      [others, 'fine4'],
+    ] as const) {
+      await runtime.submit(who(tenant), { agent: 'talks', text: 'hi' })
+      await store.admin(
+        `insert into plimsoll.deletion (tenant_id, id, environment, subject_id, kind, target, actor_kind, actor, due_at)
+         values ($1, $2, 'production', 'ann', 'memory', 'mem_1', 'end_user', 'ann', now() - $3::interval)`,
+        [tenant, `del_${tenant}`, tenant === 'lost4' ? '2 minutes' : '1 minute'],
+      )
+    }
+    const { db, ring } = await keyed('others')
+    const codes: string[] = []
+    const forgetting = { store: forgetStore(db, ring), ids: others.ids } as unknown as Forgetting
+    await forgetDue(forgetting, new AbortController().signal, (error) => void codes.push((error as Fault).code))
+    expect(codes).toEqual(['sealing_key_unfit'])
+    const rows = await store.admin(
+      `select id, done_at is not null as done, due_at > now() as later from plimsoll.deletion where id in ('del_lost4', 'del_fine4')
+       order by id`,
+    )
+    expect(rows).toEqual([
+      { id: 'del_fine4', done: true, later: true },
+      { id: 'del_lost4', done: false, later: true },
     ])
   })
 })

@@ -209,9 +209,11 @@ describe.each(ENGINES)('the catalogue on %s', (engine) => {
     expect(rights.filter((r) => / (insert|update)/.test(r))).toEqual([
       'artifact update (about, removed_at)',
       'confirmation update (plan)',
+      'deletion update (due_at)',
       'effect update (arguments, forgotten_at, result)',
+      'errand update (due_at)',
       'message update (body, content_hash, tokens)',
-      'retention update (after_at, after_run, kept_at, swept_at)',
+      'retention update (after_at, after_run, failed_at, kept_at, swept_at)',
     ])
     expect(rights.filter((r) => / select/.test(r) && /arguments|result|body|plan\b/.test(r))).toEqual([])
   })
