@@ -304,7 +304,7 @@ describe.skipIf(ENGINES[0] === undefined)('keys that cannot be had', () => {
     }
     const { db, ring } = await keyed('others')
     const codes: string[] = []
-    const forgetting = { store: forgetStore(db, ring), ids: others.ids } as unknown as Forgetting
+    const forgetting = { store: forgetStore(db, ring), ids: others.ids, others: {} } as unknown as Forgetting
     await forgetDue(forgetting, new AbortController().signal, (error) => void codes.push((error as Fault).code))
     expect(codes).toEqual(['sealing_key_unfit'])
     const rows = await store.admin(
