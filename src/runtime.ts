@@ -289,14 +289,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const minds = options.agents.some((a) => a.absence !== null)
   const absenceOf = async (actor: Actor, run: RunId): Promise<Absence | null> =>
     agents.get((await reads.run(actor, run)).agent)?.absence ?? null
-  // what of one tenant is not known now is left, and that of others is not
-  const noneOver = (error: unknown): readonly string[] => {
-    complain(error)
-    return []
-  }
   const sweep = async () => ({
     objects: keeping ? await sweepObjects({ ...keeping, clock, onError: complain }) : 0,
-    folders: here ? await sweepFolders(here, (walls, session) => terminated(db, walls, session).catch(noneOver)) : 0,
+    folders: here ? await sweepFolders(here, (walls, session) => terminated(db, walls, session), complain) : 0,
   })
 
   return {

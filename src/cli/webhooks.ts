@@ -1,4 +1,5 @@
 /** `plimsoll webhooks`: endpoints of the tenant, over the operator plane. */
+import { Fault } from '../kernel/fault.ts'
 import { type Body, field, reach, type Reach } from './client.ts'
 import { type Output, table, usage } from './output.ts'
 import { visible } from './visible.ts'
@@ -62,11 +63,15 @@ export async function deleteWebhook(id: string, options: Reach, out: Output): Pr
   out.result({ id, deleted: true })
 }
 
+/** @throws Fault `egress_failed` where the receiver does not take it, so that a script may wait for one that does */
 export async function testWebhook(id: string, options: Reach, out: Output): Promise<void> {
   const said = await (await operator(options)).post(at(id, 'test'))
   const how = said['status'] === null ? 'did not answer' : `answered ${visible(field(said, 'status'))}`
   out.show(`${visible(id)}: ${how} after ${visible(field(said, 'millis'))} ms.`)
   out.result(said)
+  if (said['ok'] === true) return
+  const hint = said['status'] === 401 ? ' Its secret may be another one, or it reads another body than was sent.' : ''
+  throw new Fault('egress_failed', `The receiver did not take the message.${hint}`)
 }
 
 export async function listDeliveries(

@@ -44,16 +44,17 @@ describe('the bad-input corpus', () => {
         { id: '5', surface: 'args', name: 'odd', raw: '{}', verdict: 'maybe' },
         { id: '6', surface: 'moon', name: 'nobody', raw: '', verdict: 'refuse' },
         { id: '7', surface: 'args', name: 'own test', raw: '', verdict: 'behaviour' },
+        { id: '9', surface: 'memory', name: 'a value that is fine', raw: 'green tea', verdict: 'refuse' },
         { id: '8', surface: 'args', name: 'throws', gen: 'nothing.here', verdict: 'refuse' },
       ],
     })
     const { exit, lines } = await run(file, '--json')
     expect(exit).toBe(1)
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
-      cases: 8,
+      cases: 9,
       asExpected: 0,
       skipped: 2,
-      failures: [{ id: '1' }, { id: '2' }, { id: '3' }, { id: '4' }, { id: '5' }, { id: '8' }],
+      failures: [{ id: '1' }, { id: '2' }, { id: '3' }, { id: '4' }, { id: '5' }, { id: '9' }, { id: '8' }],
     })
     expect(lines[0]).toBe('1 args bell \\u0007: was accepted')
   })

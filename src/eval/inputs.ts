@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url'
 import { EXIT } from '../kernel/fault.ts'
 import { type InputCase, type Judge, judgeAll } from './input-case.ts'
 import { httpJudge } from './http.ts'
+import { judgeMemory } from './input-memory.ts'
 import { toolJudges } from './input-tools.ts'
 import { judgeProtocol } from './protocol.ts'
 
@@ -16,6 +17,7 @@ import { judgeProtocol } from './protocol.ts'
 export const JUDGES: Readonly<Record<string, Judge>> = {
   ...toolJudges,
   protocol: judgeProtocol,
+  memory: judgeMemory,
 }
 
 export async function inputs(argv: readonly string[], print: (line: string) => void): Promise<number> {

@@ -32,10 +32,14 @@ export function idOf<P extends IdPrefix>(c: Ctx, prefix: P): Id<P> {
   throw invalid('/path/id', `is not an id of the form ${prefix}_…`)
 }
 
-/** The version in `If-Match`; null without one. A text that is no ETag of ours matches no version. */
+const ETAGS = /^(?:\*|(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*)$/
+
+/** The version in `If-Match`; null without one. An ETag that is none of ours matches no version. @throws Fault `invalid_request` */
 export function ifMatch(c: Ctx): number | null {
   const given = c.req.header('if-match')
   if (given === undefined) return null
+  if (!ETAGS.test(given.trim()))
+    throw invalid('/header/if-match', 'is no ETag: send the one that was given, with its quotes: "v3"')
   const version = /^"v([0-9]{1,15})"$/.exec(given.trim())?.[1]
   return version === undefined ? -1 : Number(version)
 }
@@ -115,9 +119,18 @@ function checked<S extends z.ZodType>(schema: S, value: unknown, root: string): 
         path: root + pointer([...path, key]),
         message: 'is not a field of this request',
       }))
-    return [{ path: root + pointer(path), message: issue.message }]
+    return [{ path: root + pointer(path), message: wordsOf(issue.message) }]
   })
   throw new Fault('invalid_request', undefined, { errors: unique(errors) })
+}
+
+/** In the words of a reader who knows the fields and not what checks them. */
+function wordsOf(message: string): string {
+  if (message.endsWith('received undefined')) return 'is missing'
+  if (message === 'Invalid input') return 'has none of the forms that the API describes'
+  return message
+    .replace(/^Invalid input: expected ([^,]+), received (.+)$/, 'is $2 and must be $1')
+    .replace(/^Invalid input: expected /, 'must be ')
 }
 
 /** A value that breaks two rules of one sentence is told once. */

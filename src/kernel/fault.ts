@@ -167,6 +167,7 @@ export const FAULTS = {
   tenant_held: row('conflict', 'stop', 'operator', 409, EXIT.conflict, 'A legal hold forbids to destroy the tenant.', 'Release the hold first.'),
   content_damaged: row('corrupt_output', 'stop', 'operator', 500, EXIT.failure, 'Stored content does not match its hash.', 'Restore it from a backup; the run is not continued on it.'),
   mcp_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'The server of tools cannot be reached.', 'Check its address; or its command, whose files have whole paths unless `cwd` is given, and what it writes to its error output.'),
+  mcp_list_too_large: row('corrupt_output', 'stop', 'operator', 502, EXIT.failure, 'The list of tools of the server has more than 8 MiB, or more than 64 pages.', 'Have the server offer fewer tools, or stand one before it that offers only what you use.'),
   server_unreachable: row('unavailable', 'retry', 'operator', 503, EXIT.unavailable, 'No server answers.', 'Start one with `plimsoll start`, or set PLIMSOLL_URL.'),
   port_in_use: row('conflict', 'stop', 'operator', 503, EXIT.unavailable, 'The port is taken by another program.', 'Stop that program or set another port with --port.'),
   internal: row('unclassified', 'stop', 'operator', 500, EXIT.failure, 'The program failed in an unexpected way.', 'Look at the restricted log.'),

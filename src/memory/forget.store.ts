@@ -176,7 +176,7 @@ const runsOf = (messages: readonly string[]): readonly string[] => [
 export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
   const walls = ({ tenant, environment }: Walls) => ({ tenant, environment })
   const seal = (tenant: string, text: string): Uint8Array => keys.seal(tenant, Buffer.from(text))
-  const open = (tenant: string, sealed: Uint8Array): Json => openJson(keys, tenant, sealed) as Json
+  const open = (tenant: string, sealed: Uint8Array): Json => openJson(keys, tenant, sealed)
   const view = (row: DeletionsRow): Deletion => row as unknown as Deletion
   const refOf = (ref: string): CallPlace | null => {
     const [run, step, position] = ref.split('/')

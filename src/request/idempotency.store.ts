@@ -56,7 +56,7 @@ export function idempotencyStore(db: Db, keys: ContentKeys): IdempotencyStore {
       if (!row) return { state: 'in_flight' }
       if (row.bodyHash !== bodyHash || row.operation !== claim.operation) return { state: 'other_body' }
       if (row.status !== null && row.response) {
-        const body = openJson(keys, scope.tenant, row.response) as Json
+        const body = openJson(keys, scope.tenant, row.response)
         return { state: 'answered', status: row.status, body }
       }
       const mine = row.response !== null && Buffer.from(claim.token).equals(row.response)

@@ -217,7 +217,7 @@ export async function moveIdle(
     const moved = made && step(found.run, made)
     if (!moved || 'refused' in moved) {
       if (audit && (await parts.runs.isAudited(scope, run, audit))) return found.run
-      throw new Fault('refused_transition')
+      throw new Fault('refused_transition', audit && 'What is named here is not unknown, or not any more.')
     }
     if (audit) await parts.fault('resolve.before')
     try {

@@ -55,6 +55,11 @@ function reportOf(run: Run, agent: Agent, { step, position }: EffectPlace, said:
     case 'did_not_happen':
       return { kind: 'unknown_resolved', position, outcome: refused('not_started') }
     case 'retry':
+      if (call?.status === 'unknown' && contract?.version !== call.toolVersion)
+        throw new Fault(
+          'refused_transition',
+          'The agent has this version of the tool no more: nothing can be sent again.',
+        )
       // what was told of the first request would be heard as the outcome of the second
       if (contract?.implementation.resume && contract.unknown !== 'key')
         throw new Fault('refused_transition', 'This tool answers later and does not remove doubles by the key.')

@@ -37,4 +37,4 @@ select n as "n!" from plimsoll.open_session(:sessions::jsonb, :keys::text[]);
 -- name: audited
 -- whether a person has said exactly this before
 select exists (select from plimsoll.audit a where a.tenant_id = :tenant::text and a.run_id = :run::text and a.action = :action::text
-  and a.target = :target::text and a.actor = :actor::text and a.outcome = :outcome::text) as "found!";
+  and a.target = :target::text and a.actor = :actor::text and a.outcome = :outcome::text and a.reason is not distinct from :reason?::text) as "found!";

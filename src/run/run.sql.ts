@@ -145,6 +145,7 @@ export interface AuditedParams {
   readonly target: string
   readonly actor: string
   readonly outcome: string
+  readonly reason: string | null
 }
 export interface AuditedRow {
   readonly found: boolean
@@ -153,8 +154,8 @@ export interface AuditedRow {
  * whether a person has said exactly this before
  */
 export const audited: Statement<AuditedParams, AuditedRow> = {
-  name: 'run_audited_7f0c7f32',
+  name: 'run_audited_b3db8d49',
   text: `select exists (select from plimsoll.audit a where a.tenant_id = $1::text and a.run_id = $2::text and a.action = $3::text
-  and a.target = $4::text and a.actor = $5::text and a.outcome = $6::text) as "found"`,
-  params: ['tenant', 'run', 'action', 'target', 'actor', 'outcome'],
+  and a.target = $4::text and a.actor = $5::text and a.outcome = $6::text and a.reason is not distinct from $7::text) as "found"`,
+  params: ['tenant', 'run', 'action', 'target', 'actor', 'outcome', 'reason'],
 }

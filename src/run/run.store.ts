@@ -154,9 +154,10 @@ export function runStore(db: Db, keys: ContentKeys): RunStore {
       if (!rows || rows.run.procedures.length === 0) return rows
       return { ...rows, rules: await procedures.kept(key, rows.run.procedures) }
     },
-    async isAudited(scope, run, { action, target, actor, outcome }) {
+    async isAudited(scope, run, { action, target, actor, outcome, reason }) {
       const { tenant } = scope
-      const [row] = await db.read(scope, audited, { tenant, run, action, target, actor, outcome })
+      const said = { action, target, actor, outcome, reason: veiled(coverOf(keys, tenant), reason) }
+      const [row] = await db.read(scope, audited, { tenant, run, ...said })
       return row?.found ?? false
     },
     async markCanceled(scope, run, cause) {

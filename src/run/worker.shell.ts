@@ -206,10 +206,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         else silentSince = null
         // a store that renews the lease is there: what is out of reach for so long are the keys of this tenant alone
         const isSilent = silentSince !== null && clock.monotonic() - silentSince > leaseMs && believesInLease()
-        if (isSilent || (broken && !isUnreachable(error))) {
-          const isLaid = await layDown(lease, where)
-          if (isLaid) return
-        }
+        const isStuck = isSilent || (broken && !isUnreachable(error))
+        if (isStuck && (await layDown(lease, where))) return
         // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
         broken ||= !isUnreachable(error)
         await clock.sleep(RETRY_MS, owned.signal).catch(() => {})

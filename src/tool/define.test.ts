@@ -116,6 +116,7 @@ describe('an inconsistent contract fails at load and says what to write', () => 
     ],
     ['a refund called a write', 'orders.refund@1', effect, 'name_sounds_irreversible'],
     ['a refund called a read', 'orders.refund@1', read, 'name_sounds_irreversible'],
+    ['a read of payments by a noun', 'pay.status@1', read, 'name_sounds_irreversible'],
     ['camel case too', 'mail.sendNow@1', effect, 'name_sounds_irreversible'],
     ['an empty acknowledgement', 'orders.refund@1', { ...effect, acknowledge: ' ' }, 'name_sounds_irreversible'],
     [
@@ -229,6 +230,12 @@ describe('an inconsistent contract fails at load and says what to write', () => 
     const fault = faultOf('orders.refund@1', { input, effect: 'write', timeoutMs: -1 })
     expect(fault.errors.map((e) => e.path)).toEqual(['/commit', '/unknown', '/effect', '/timeoutMs'])
   })
+})
+
+it('I1 of a read whose name sounds irreversible it is said what a read can do about it', () => {
+  const load = (spec: object) => () => tool('pay.status@1', spec as never)
+  expect(load({ input, effect: 'read', run: commit })).toThrow(/a verb that looks .*why it changes nothing/)
+  expect(load({ input, effect: 'write', commit, unknown: 'key' })).toThrow(/why it can be undone/)
 })
 
 describe('what is narrow enough loads', () => {

@@ -217,7 +217,9 @@ function nameRules(name: string, s: Spec): Rule[] {
       'name_sounds_irreversible',
       '/effect',
       `The name says "${word}", but the level is below \`irreversible\`.`,
-      "`effect: 'irreversible'`, or `acknowledge: 'why it can be undone'` (10 characters or more).",
+      s.effect === 'read'
+        ? "`effect: 'irreversible'`; a verb that looks (`get_…`, `list_…`, `check_…`) if it only reads; or `acknowledge: 'why it changes nothing'` (10 characters or more)."
+        : "`effect: 'irreversible'`, or `acknowledge: 'why it can be undone'` (10 characters or more).",
     ],
     [
       word === undefined && s.acknowledge !== undefined,

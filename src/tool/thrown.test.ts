@@ -42,4 +42,6 @@ it('B6 a circle of causes ends, and a fault of ours says what it is', () => {
   expect(thrownLine(new Fault('tool_timeout'), at)).toBe(
     'orders.refund@2: tool_timeout, The tool did not answer in time. in run_1/3/0',
   )
+  const behind = toolError('server_unavailable', '', { cause: new Fault('mcp_list_too_large') })
+  expect(thrownLine(behind, at)).toMatch(/because of Fault mcp_list_too_large at /)
 })

@@ -2,7 +2,7 @@
  * What tools and vaults throw, for whoever runs them. It may hold addresses, statements and values of a call, so it is handed to
  * the program as it is (`onToolError`) and to no log of ours: a log has the line below, of which nothing is a value.
  */
-import { Fault } from '../kernel/fault.ts'
+import { Fault, FAULTS } from '../kernel/fault.ts'
 
 export interface ThrownAt {
   readonly tool: string
@@ -39,7 +39,7 @@ export function thrownLine(thrown: unknown, at: ThrownAt): string {
 function partOf(error: Error): string {
   const name = NAME.test(error.name) ? error.name : 'Error'
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const isOurs = error.name === 'ToolError' ? TOOL_CODE.test(code) : CODE.test(code)
+  const isOurs = error.name === 'ToolError' ? TOOL_CODE.test(code) : CODE.test(code) || Object.hasOwn(FAULTS, code)
   const place = placeOf(error)
   return `${name}${isOurs ? ` ${code}` : ''}${place === null ? '' : ` at ${place}`}`
 }

@@ -108,12 +108,13 @@ describe('a server of tools', { timeout: SLOW }, () => {
     expect(heard()[0]).toEqual({ capabilities: {} })
   })
 
-  it('I8 K1 a call that hangs ends in its time, and the server is told', async () => {
+  it('I8 K1 a call that hangs ends in its time, the server is told, and one that is still there is kept', async () => {
     const { named, heard } = odd({ hang: { effect: 'read', timeoutMs: 300 }, ok_tool: READ })
     expect(await read(named('ok_tool'))).toBe('"ok"')
     expect(await read(named('hang'))).toMatchObject({ code: 'tool_timeout' })
     while (!heard().some((line) => line.cancelled)) await systemClock.sleep(20)
     expect(await read(named('ok_tool'))).toBe('"ok"')
+    expect(heard().filter((line) => line.capabilities)).toHaveLength(1)
   })
 
   it('I8 a crash fails one read, is never repeated for it, and the next call finds a new process', async () => {
@@ -128,7 +129,11 @@ describe('a server of tools', { timeout: SLOW }, () => {
     const { server, named } = odd(allRead('ok_tool', 'rug_pull', 'db.query'))
     expect(await read(named('ok_tool'))).toBe('"ok"')
     expect(await read(named('rug_pull'))).toBe('"pulled"')
-    expect(await read(named('ok_tool'))).toMatchObject({ code: 'definition_changed', retryable: false })
+    expect(await read(named('ok_tool'))).toMatchObject({
+      code: 'definition_changed',
+      retryable: false,
+      hint: expect.stringContaining('not available until an operator has approved it anew'),
+    })
     expect(await read(named('db.query'))).toBe('"ok"')
     const changed = (await server.check()).filter((t) => t.standing === 'changed')
     expect(changed.map((t) => t.tool)).toEqual(['ok_tool'])
@@ -145,6 +150,17 @@ describe('a server of tools', { timeout: SLOW }, () => {
   it('I8 a server that is not there is said to be away, and no call is counted as begun', async () => {
     const { named } = odd(allRead('ok_tool'), { command: '/nowhere/server', args: [] })
     expect(await read(named('ok_tool'))).toMatchObject({ code: 'server_unavailable' })
+  })
+
+  it('I8 a list of tools without an end is told as what it is, to whoever asks for it', async () => {
+    const script = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line)
+      const hello = () => ({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } })
+      const result = method === 'initialize' ? hello() : { tools: [], nextCursor: 'on' }
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })`
+    const asked = definitionsOf({ command: process.execPath, args: ['-e', script] })
+    await expect(asked).rejects.toMatchObject({ name: 'Fault', code: 'mcp_list_too_large' })
   })
 
   it('I8 P6 a server that never answers its first request holds nobody who closes it, and is ended', async () => {

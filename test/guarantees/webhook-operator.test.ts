@@ -134,7 +134,14 @@ describe('webhooks for operators', { timeout: SLOW }, () => {
     expect(list.stdout).toContain(id)
     expect(list.stdout).not.toContain(secret)
     const tested = await plimsoll(['webhooks', 'test', id], place)
-    expect(tested.stdout).toMatch(/answered 204 after \d+ ms/)
+    expect(tested).toMatchObject({ exit: EXIT.ok, stdout: expect.stringMatching(/answered 204 after \d+ ms/) })
+    const { answer } = receiver
+    receiver.answer = () => 401
+    expect(await plimsoll(['webhooks', 'test', id], place)).toMatchObject({
+      stdout: expect.stringContaining('answered 401'),
+      stderr: expect.stringMatching(/secret may be another one.*\[egress_failed\]/),
+    })
+    receiver.answer = answer
     const neither = await plimsoll(['webhooks', 'replay', id, '--reason', 'x'], place)
     expect(neither).toMatchObject({ exit: EXIT.usage, stderr: expect.stringContaining('--since') })
     const replayed = await plimsoll(

@@ -83,6 +83,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
     say({ id, result })
     note({ capabilities: params.capabilities })
   } else if (method === 'tools/list') say({ id, result: { tools: tools() } })
+  else if (method === 'ping') say({ id, result: {} })
   else if (method === 'tools/call') call(id, params.name, params.arguments)
   else if (method === 'notifications/cancelled') note({ cancelled: true })
   else if (method === undefined) {

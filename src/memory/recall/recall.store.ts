@@ -98,7 +98,7 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
   const answerOf = (tenant: string, rows: readonly RecallRow[]): Answer => ({
     memories: rows.map(({ value, eligible: _, ...row }) => ({
       ...(row as unknown as Omit<Recalled, 'value'>),
-      value: openJson(keys, tenant, value) as Json,
+      value: openJson(keys, tenant, value),
     })),
     eligible: rows[0]?.eligible ?? 0,
   })

@@ -55,7 +55,7 @@ export interface PeopleGuards {
 }
 
 export function addPeople(verbs: Verbs, guards: PeopleGuards): void {
-  on(verbs, audited, (tables, { tenant, run, action, target, actor, outcome }, walls) => {
+  on(verbs, audited, (tables, { tenant, run, action, target, actor, outcome, reason }, walls) => {
     const found = [...tables.audit.all()].some(
       (a) =>
         seen(walls, a) &&
@@ -64,7 +64,8 @@ export function addPeople(verbs: Verbs, guards: PeopleGuards): void {
         a.action === action &&
         a.target === target &&
         a.actor === actor &&
-        a.outcome === outcome,
+        a.outcome === outcome &&
+        a.reason === reason,
     )
     return [{ found }]
   })

@@ -131,7 +131,7 @@ function standing(
   return found.hash === approved?.hash ? 'ready' : 'changed'
 }
 
-/** What a server offers now, before anybody has approved it. @throws Fault `mcp_unreachable` */
+/** What a server offers now, before anybody has approved it. @throws Fault `mcp_unreachable`, `mcp_list_too_large` */
 export async function definitionsOf(
   spec: ProcessSpec | AddressSpec,
   clock: Clock = systemClock,
@@ -140,7 +140,9 @@ export async function definitionsOf(
   try {
     return (await connection.definitions()).map((d) => d.raw)
   } catch (error) {
-    throw new Fault('mcp_unreachable', undefined, { cause: error })
+    throw error instanceof NotSent && Fault.is(error.cause)
+      ? error.cause
+      : new Fault('mcp_unreachable', undefined, { cause: error })
   } finally {
     await connection.close()
   }
@@ -164,6 +166,9 @@ function connectionTo(spec: ProcessSpec | AddressSpec, clock: Clock): Connection
   return { ...connection, close: () => connection.close().finally(() => egress.close()) }
 }
 
+const CHANGED_HINT =
+  'This tool is not available until an operator has approved it anew. Do not call it again; choose another way or tell the user.'
+
 function callsOf(connection: Connection, approved: readonly McpDefinition[]): Parameters<typeof contractsOf>[3] {
   async function answerOf(definition: McpDefinition, input: JsonObject, cx: ToolContext) {
     try {
@@ -172,7 +177,7 @@ function callsOf(connection: Connection, approved: readonly McpDefinition[]): Pa
       if (!plain.ok) throw new Error('The answer is no plain JSON.')
       return readAnswer(plain.value as JsonObject)
     } catch (error) {
-      if (error instanceof Changed) throw toolError('definition_changed', '', { cause: error })
+      if (error instanceof Changed) throw toolError('definition_changed', CHANGED_HINT, { cause: error })
       throw error instanceof NotSent ? toolError('server_unavailable', '', { cause: error }) : error
     }
   }
