@@ -234,10 +234,12 @@ alter table plimsoll.deletion owner to plimsoll_owner;
 CREATE INDEX deletion_due ON plimsoll.deletion USING btree (due_at) WHERE (done_at IS NULL);
 CREATE INDEX deletion_subject ON plimsoll.deletion USING btree (tenant_id, environment, subject_id, created_at);
 create policy due on plimsoll.deletion for select to plimsoll_retain using ((done_at IS NULL));
+create policy put_off on plimsoll.deletion for update to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.deletion for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.deletion to plimsoll_app;
 grant select (done_at, due_at, environment, id, tenant_id) on table plimsoll.deletion to plimsoll_retain;
 grant update (attempts, done_at, due_at, memories, messages, sessions) on table plimsoll.deletion to plimsoll_app;
+grant update (due_at) on table plimsoll.deletion to plimsoll_retain;
 
 create table plimsoll.deletion_part (
   tenant_id text not null,
@@ -476,10 +478,12 @@ CREATE INDEX errand_run ON plimsoll.errand USING btree (tenant_id, run_id) WHERE
 CREATE UNIQUE INDEX errand_extract ON plimsoll.errand USING btree (tenant_id, session_id, from_generation) WHERE ((kind = 'extract'::text) AND (outcome IS DISTINCT FROM 'forgotten'::text));
 CREATE UNIQUE INDEX errand_open ON plimsoll.errand USING btree (tenant_id, session_id, kind, upto) WHERE (done_at IS NULL);
 create policy due on plimsoll.errand for select to plimsoll_retain using ((done_at IS NULL));
+create policy put_off on plimsoll.errand for update to plimsoll_retain using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 create policy tenant on plimsoll.errand for all to plimsoll_app using (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text)))) with check (((tenant_id = NULLIF(current_setting('app.tenant'::text, true), ''::text)) AND (environment = NULLIF(current_setting('app.environment'::text, true), ''::text))));
 grant insert, select on table plimsoll.errand to plimsoll_app;
 grant select (done_at, due_at, environment, id, tenant_id) on table plimsoll.errand to plimsoll_retain;
 grant update (attempts, done_at, due_at, outcome, run_id, state, tries, work_session) on table plimsoll.errand to plimsoll_app;
+grant update (due_at) on table plimsoll.errand to plimsoll_retain;
 
 create table plimsoll.event (
   tenant_id text not null,
@@ -939,6 +943,7 @@ create table plimsoll.retention (
   after_run text not null default ''::text,
   kept_at timestamp with time zone,
   swept_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  failed_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
   constraint retention_pkey PRIMARY KEY (tenant_id, environment, class),
   constraint retention_days_check CHECK (((days >= 0) AND (days <= 36500)))
 );
@@ -954,7 +959,7 @@ grant insert, select on table plimsoll.retention to plimsoll_app;
 grant select on table plimsoll.retention to plimsoll_retain;
 grant select (tenant_id) on table plimsoll.retention to plimsoll_shred;
 grant update (after_at, after_run, days, kept_at) on table plimsoll.retention to plimsoll_app;
-grant update (after_at, after_run, kept_at, swept_at) on table plimsoll.retention to plimsoll_retain;
+grant update (after_at, after_run, failed_at, kept_at, swept_at) on table plimsoll.retention to plimsoll_retain;
 grant update (days) on table plimsoll.retention to plimsoll_shred;
 
 create table plimsoll.run (
@@ -1458,6 +1463,26 @@ end $function$;
 alter function plimsoll.deletion_due(integer) owner to plimsoll_retain;
 grant execute on function plimsoll.deletion_due(integer) to plimsoll_app;
 
+CREATE OR REPLACE FUNCTION plimsoll.deletion_failed(p_tenant text, p_environment text, p_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  taken int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.deletion x set due_at = now() + interval '5 minutes'
+  where x.tenant_id = p_tenant and x.environment = p_environment and x.id = p_id and x.done_at is null and x.due_at <= now();
+  get diagnostics taken = row_count;
+  perform set_config('app.tenant', '', true), set_config('app.environment', '', true);
+  return taken;
+end $function$;
+alter function plimsoll.deletion_failed(text,text,text) owner to plimsoll_retain;
+grant execute on function plimsoll.deletion_failed(text,text,text) to plimsoll_app;
+
 CREATE OR REPLACE FUNCTION plimsoll.destroy_tenant(p_tenant text, p_environment text, p_audit text, p_actor_kind text, p_actor text, p_reason text)
  RETURNS TABLE(outcome text, runs integer)
  LANGUAGE plpgsql
@@ -1554,6 +1579,26 @@ begin
 end $function$;
 alter function plimsoll.errand_due(integer) owner to plimsoll_retain;
 grant execute on function plimsoll.errand_due(integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.errand_failed(p_tenant text, p_environment text, p_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  taken int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.errand x set due_at = now() + interval '5 minutes'
+  where x.tenant_id = p_tenant and x.environment = p_environment and x.id = p_id and x.done_at is null and x.due_at <= now();
+  get diagnostics taken = row_count;
+  perform set_config('app.tenant', '', true), set_config('app.environment', '', true);
+  return taken;
+end $function$;
+alter function plimsoll.errand_failed(text,text,text) owner to plimsoll_retain;
+grant execute on function plimsoll.errand_failed(text,text,text) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.forget_calls(p_tenant text, p_environment text, p_calls jsonb, p_blank bytea, p_blank_plan bytea)
  RETURNS integer
@@ -1679,6 +1724,28 @@ begin
 end $function$;
 alter function plimsoll.keys_under_others(text[],integer) owner to plimsoll_shred;
 grant execute on function plimsoll.keys_under_others(text[],integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.lay_down(p_tenant text, p_environment text, p_run text, p_worker text, p_epoch bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  taken int;
+begin
+  perform set_config('app.batch', '|' || p_tenant || '/' || p_environment || '/' || p_run || '|', true);
+  update plimsoll.run x set status = 'queued', wait_reason = null, worker_id = null, version = x.version + 1,
+    attempts = x.attempts + 1, due_at = now() + least(2 ^ least(x.attempts, 20), 300) * interval '1 second'
+  where x.tenant_id = p_tenant and x.environment = p_environment and x.id = p_run
+    and x.status = 'running' and x.worker_id = p_worker and x.epoch = p_epoch;
+  get diagnostics taken = row_count;
+  perform set_config('app.batch', '', true);
+  return taken;
+end $function$;
+alter function plimsoll.lay_down(text,text,text,text,bigint) owner to plimsoll_step;
+grant execute on function plimsoll.lay_down(text,text,text,text,bigint) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.load(p_tenant text, p_environment text, p_run text)
  RETURNS jsonb
@@ -2033,10 +2100,30 @@ CREATE OR REPLACE FUNCTION plimsoll.retention_due(p_limit integer)
 AS $function$
 begin
   return query select x.tenant_id, x.environment, x.class::text from plimsoll.retention x
-  where x.days is not null and x.swept_at < now() - interval '1 day' order by x.swept_at limit p_limit;
+  where x.days is not null and x.swept_at < now() - interval '1 day' order by greatest(x.swept_at, x.failed_at) limit p_limit;
 end $function$;
 alter function plimsoll.retention_due(integer) owner to plimsoll_retain;
 grant execute on function plimsoll.retention_due(integer) to plimsoll_app;
+
+CREATE OR REPLACE FUNCTION plimsoll.retention_failed(p_tenant text, p_environment text, p_class text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  taken int;
+begin
+  perform set_config('app.tenant', p_tenant, true), set_config('app.environment', p_environment, true);
+  update plimsoll.retention x set failed_at = now()
+  where x.tenant_id = p_tenant and x.environment = p_environment and x.class::text = p_class;
+  get diagnostics taken = row_count;
+  perform set_config('app.tenant', '', true), set_config('app.environment', '', true);
+  return taken;
+end $function$;
+alter function plimsoll.retention_failed(text,text,text) owner to plimsoll_retain;
+grant execute on function plimsoll.retention_failed(text,text,text) to plimsoll_app;
 
 CREATE OR REPLACE FUNCTION plimsoll.start(p jsonb, p_keys text[], p_worker text)
  RETURNS TABLE(n integer, outcome text, version bigint)

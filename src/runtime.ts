@@ -290,8 +290,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const absenceOf = async (actor: Actor, run: RunId): Promise<Absence | null> =>
     agents.get((await reads.run(actor, run)).agent)?.absence ?? null
   const sweep = async () => ({
-    objects: keeping ? await sweepObjects({ ...keeping, clock }) : 0,
-    folders: here ? await sweepFolders(here, (walls, session) => terminated(db, walls, session)) : 0,
+    objects: keeping ? await sweepObjects({ ...keeping, clock, onError: complain }) : 0,
+    folders: here ? await sweepFolders(here, (walls, session) => terminated(db, walls, session), complain) : 0,
   })
 
   return {

@@ -1,7 +1,7 @@
 /** Summaries as statements. Bodies are sealed; what was rejected or forgotten has none. */
 import { createHash } from 'node:crypto'
 import type { Db } from '../db/port.ts'
-import type { ContentKeys } from '../db/seal.ts'
+import { type ContentKeys, openJson } from '../db/seal.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { MessageBody } from './message.ts'
@@ -120,7 +120,7 @@ export function summaryStore(db: Db, keys: ContentKeys): SummaryStore {
       if (!row) return null
       return {
         id: row.id,
-        body: JSON.parse(Buffer.from(keys.open(scope.tenant, row.body)).toString()) as SummaryBody,
+        body: openJson(keys, scope.tenant, row.body) as unknown as SummaryBody,
       }
     },
     rechecked: async (scope, id, reason) =>

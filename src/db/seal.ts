@@ -4,6 +4,8 @@
  * (docs/design/sealing.md).
  */
 import { createHash, createHmac } from 'node:crypto'
+import { Fault } from '../kernel/fault.ts'
+import type { Json } from '../kernel/json.ts'
 
 export interface Sealer {
   /** Equal lengths for equal lengths; never twice the same bytes. @throws Fault `content_destroyed` */
@@ -39,7 +41,8 @@ export const plainSealer: ContentKeys = {
     return sealed
   },
   open(_tenant, sealed) {
-    if (sealed[0] !== PLAIN) throw new Error('sealed with an unknown key version')
+    if (sealed[0] !== PLAIN)
+      throw new Fault('content_damaged', 'Content is sealed in a way that this program does not know.')
     return sealed.subarray(1)
   },
   hash: (tenant, purpose, text) =>
@@ -48,4 +51,15 @@ export const plainSealer: ContentKeys = {
       .digest(),
   veil: (_tenant, text) => text,
   unveil: (_tenant, veiled) => veiled,
+}
+
+/** A sealed value. @throws Fault `content_damaged`, without a word of what it holds · `content_destroyed` */
+export function openJson(keys: Sealer, tenant: string, sealed: Uint8Array): Json {
+  const text = Buffer.from(keys.open(tenant, sealed)).toString()
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    // the parser would tell what it has read
+    throw new Fault('content_damaged', 'Sealed content is no JSON.')
+  }
 }

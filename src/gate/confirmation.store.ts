@@ -1,6 +1,6 @@
 /** Confirmations: read under the tenant, decided in one statement that only one caller can win. */
 import type { Db } from '../db/port.ts'
-import type { ContentKeys } from '../db/seal.ts'
+import { type ContentKeys, openJson } from '../db/seal.ts'
 import type { ConfirmationId, Id, RunId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'
@@ -39,7 +39,7 @@ export interface ConfirmationStore {
 export function confirmationStore(db: Db, keys: ContentKeys): ConfirmationStore {
   const view = (scope: Scope, row: ConfirmationRow): ConfirmationView => {
     const { plan, ...rest } = row
-    const shown = JSON.parse(Buffer.from(keys.open(scope.tenant, plan)).toString()) as {
+    const shown = openJson(keys, scope.tenant, plan) as {
       canonical: string
       summary: string
       before: Json

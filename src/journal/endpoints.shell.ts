@@ -117,7 +117,10 @@ function checkUrl(egress: Egress, url: string): void {
   try {
     egress.check(url)
   } catch {
-    throw wrong('/url', 'is no https address of the public internet; one on this machine stands in `developmentOrigins` of the runtime')
+    throw wrong(
+      '/url',
+      'is no https address of the public internet; one on this machine stands in `developmentOrigins` of the runtime',
+    )
   }
 }
 

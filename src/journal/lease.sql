@@ -7,6 +7,10 @@ select plimsoll.abandon(:limit::int) as "taken!";
 -- name: reap
 select plimsoll.reap(:limit::int) as "taken!";
 
+-- name: layDown
+-- without a parameter that names its tenant: the keys of it may be what is missing
+select plimsoll.lay_down(:ofTenant::text, :ofEnvironment::text, :run::text, :worker::text, :epoch::int8) as "taken!";
+
 -- name: enlist
 insert into plimsoll.worker (id, host, pid, lease_until)
 values (:worker::text, :host::text, :pid::int, now() + :leaseMs::int8 * interval '1 millisecond');

@@ -42,6 +42,25 @@ export const reap: Statement<ReapParams, ReapRow> = {
   params: ['limit'],
 }
 
+export interface LayDownParams {
+  readonly ofTenant: string
+  readonly ofEnvironment: string
+  readonly run: string
+  readonly worker: string
+  readonly epoch: number
+}
+export interface LayDownRow {
+  readonly taken: number
+}
+/**
+ * without a parameter that names its tenant: the keys of it may be what is missing
+ */
+export const layDown: Statement<LayDownParams, LayDownRow> = {
+  name: 'lease_layDown_42ef92a5',
+  text: `select plimsoll.lay_down($1::text, $2::text, $3::text, $4::text, $5::int8) as "taken"`,
+  params: ['ofTenant', 'ofEnvironment', 'run', 'worker', 'epoch'],
+}
+
 export interface EnlistParams {
   readonly worker: string
   readonly host: string

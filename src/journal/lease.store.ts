@@ -7,7 +7,7 @@
 import type { Db } from '../db/port.ts'
 import type { RunId, WorkerId } from '../kernel/ids.ts'
 import type { RunKey } from '../run/state.ts'
-import { abandon, claim, driven, enlist, forgetWorkers, reap, renew, retire } from './lease.sql.ts'
+import { abandon, claim, driven, enlist, forgetWorkers, layDown, reap, renew, retire } from './lease.sql.ts'
 
 declare const leaseBrand: unique symbol
 
@@ -27,6 +27,15 @@ export async function claimRuns(db: Db, worker: WorkerId, agents: readonly strin
 export async function reapRuns(db: Db, limit: number): Promise<number> {
   const [row] = await db.call(reap, { limit })
   return row?.taken ?? 0
+}
+
+/**
+ * Lets go of a run that can be neither driven nor ended here: counted as an attempt, and due later each time, after one second
+ * to five minutes. Needs no key of its tenant. False when it is not this worker's any more.
+ */
+export async function layDownRun(db: Db, { tenant, environment, run, worker, epoch }: Lease): Promise<boolean> {
+  const [row] = await db.call(layDown, { ofTenant: tenant, ofEnvironment: environment, run, worker, epoch })
+  return (row?.taken ?? 0) > 0
 }
 
 /** Marks runs that nobody follows any more, where their agents say that this ends them. Returns how many. */

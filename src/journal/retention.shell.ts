@@ -120,7 +120,7 @@ export function startSweeping(parts: RetentionParts, onError: (error: unknown) =
     for (;;) {
       await parts.clock.sleep(HOUR_MS, stopping.signal).catch(() => {})
       if (stopping.signal.aborted) return
-      await sweepDue(parts, stopping.signal).catch(onError)
+      await sweepDue(parts, stopping.signal, onError).catch(onError)
     }
   }
   const looping = loop()
@@ -132,21 +132,31 @@ export function startSweeping(parts: RetentionParts, onError: (error: unknown) =
   }
 }
 
-/** A tenant that was destroyed has nothing left to sweep, and must not hold up the others. */
-function passedBy(error: unknown): null {
-  if (Fault.is(error) && error.code === 'content_destroyed') return null
-  throw error
+/**
+ * What one tenant cannot have swept holds up nobody else: its keys may be missing, or its rows damaged. It comes last the next
+ * time. @throws Fault when the store itself is away
+ */
+async function sweepDue(parts: RetentionParts, signal: AbortSignal, onError: (error: unknown) => void): Promise<void> {
+  for (const { class: name, ...scope } of await parts.retention.due(MOST_DUE)) {
+    if (signal.aborted) return
+    try {
+      await sweepOne(parts, scope, name)
+    } catch (error) {
+      // destroyed meanwhile: there is nothing left to sweep
+      if (!Fault.is(error) || error.code !== 'content_destroyed') onError(error)
+      await parts.retention.failed(scope, name)
+    }
+  }
 }
 
-async function sweepDue(parts: RetentionParts, signal: AbortSignal): Promise<void> {
-  const { retention, ids } = parts
-  for (const { class: name, ...scope } of await retention.due(MOST_DUE)) {
-    if (signal.aborted) return
-    const one = await sweepClass(parts, scope, name, false).catch(passedBy)
-    if (one === null) continue
-    const by = { kind: 'system', actor: 'sweep', audit: ids.next('aud') } as const
-    if (one.changed > 0) await retention.note(scope, { class: name, outcome: outcomeOf(one), ...by })
-  }
+async function sweepOne(parts: RetentionParts, scope: Walls, name: RetentionClass): Promise<void> {
+  // read first: a tenant whose keys cannot be had says so here
+  const rule = (await parts.retention.rules(scope)).find((set) => set.class === name)
+  if (!rule || rule.days === null) return
+  const one = await sweepClass(parts, scope, name, false)
+  if (one.changed === 0) return
+  const by = { kind: 'system', actor: 'sweep', audit: parts.ids.next('aud') } as const
+  await parts.retention.note(scope, { class: name, outcome: outcomeOf(one), ...by })
 }
 
 const wrong = (path: string, message: string): Fault =>

@@ -6,6 +6,10 @@ from plimsoll.sweep(:tenant::text, :environment::text, :class::text, :limit::int
 -- name: due
 select tenant as "tenant!", environment as "environment!", class as "class!" from plimsoll.retention_due(:limit::int);
 
+-- name: failed
+-- without a parameter that names its tenant: the keys of it may be what is missing
+select plimsoll.retention_failed(:ofTenant::text, :ofEnvironment::text, :class::text) as "taken!";
+
 -- name: rules
 select r.class, r.days, nullif((extract(epoch from nullif(r.swept_at, '-infinity')) * 1000)::int8, 0) as "sweptAt?"
 from plimsoll.retention r where r.tenant_id = :tenant::text order by r.class;

@@ -42,6 +42,23 @@ export const due: Statement<DueParams, DueRow> = {
   params: ['limit'],
 }
 
+export interface FailedParams {
+  readonly ofTenant: string
+  readonly ofEnvironment: string
+  readonly class: string
+}
+export interface FailedRow {
+  readonly taken: number
+}
+/**
+ * without a parameter that names its tenant: the keys of it may be what is missing
+ */
+export const failed: Statement<FailedParams, FailedRow> = {
+  name: 'retention_failed_7ed0663e',
+  text: `select plimsoll.retention_failed($1::text, $2::text, $3::text) as "taken"`,
+  params: ['ofTenant', 'ofEnvironment', 'class'],
+}
+
 export interface RulesParams {
   readonly tenant: string
 }

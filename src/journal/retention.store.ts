@@ -3,7 +3,18 @@ import type { Db } from '../db/port.ts'
 import type { ContentKeys } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { BLANK, BLANK_PLAN, type RetentionClass, type Swept } from './retention.ts'
-import { addHold, due, type HoldsRow, holds, noteSweep, releaseHold, rules, setRule, sweep } from './retention.sql.ts'
+import {
+  addHold,
+  due,
+  failed,
+  type HoldsRow,
+  holds,
+  noteSweep,
+  releaseHold,
+  rules,
+  setRule,
+  sweep,
+} from './retention.sql.ts'
 
 type Walls = Pick<Scope, 'tenant' | 'environment'>
 
@@ -57,7 +68,9 @@ export interface RetentionStore {
       readonly audit: string
     },
   ): Promise<void>
-  /** Classes that were not swept for a day. Crosses tenants; reads no content. */
+  /** The sweep of it failed: it comes last the next time. Needs no key of its tenant. */
+  failed(scope: Walls, name: RetentionClass): Promise<void>
+  /** Classes that were not swept for a day, the longest waiting first. Crosses tenants; reads no content. */
   due(limit: number): Promise<readonly (Walls & { readonly class: RetentionClass })[]>
 }
 
@@ -65,21 +78,25 @@ const NOTHING: Swept & Place = { runs: 0, kept: 0, changed: 0, done: true, after
 
 export function retentionStore(db: Db, keys: ContentKeys): RetentionStore {
   const keyOf = ({ tenant, environment }: Walls) => ({ tenant, environment })
-  const said = (scope: Walls, by: Because) => ({ ...by, reason: keys.veil(scope.tenant, by.reason) })
+  /** A statement of the tenant comes first: this may be the first act of the process for it, whose keys are not at hand yet. */
+  const said = async (scope: Walls, by: Because) => {
+    await db.read(scope, holds, { tenant: scope.tenant })
+    return { ...by, reason: keys.veil(scope.tenant, by.reason) }
+  }
   return {
     async rules(scope) {
       const rows = await db.read(scope, rules, { tenant: scope.tenant })
       return rows.map((row) => ({ ...row, class: row.class as RetentionClass }))
     },
     async setRule(scope, rule, by) {
-      await db.write(scope, setRule, { ...keyOf(scope), ...rule, ...said(scope, by) })
+      await db.write(scope, setRule, { ...keyOf(scope), ...rule, ...(await said(scope, by)) })
     },
     holds: (scope) => db.read(scope, holds, { tenant: scope.tenant }),
     async addHold(scope, hold, by) {
-      await db.write(scope, addHold, { ...keyOf(scope), ...hold, ...said(scope, by) })
+      await db.write(scope, addHold, { ...keyOf(scope), ...hold, ...(await said(scope, by)) })
     },
     releaseHold: async (scope, id, by) =>
-      (await db.write(scope, releaseHold, { ...keyOf(scope), id, ...said(scope, by) })).length > 0,
+      (await db.write(scope, releaseHold, { ...keyOf(scope), id, ...(await said(scope, by)) })).length > 0,
     async sweep(scope, want) {
       const blank = keys.seal(scope.tenant, Buffer.from(BLANK))
       const blankPlan = keys.seal(scope.tenant, Buffer.from(BLANK_PLAN))
@@ -88,6 +105,9 @@ export function retentionStore(db: Db, keys: ContentKeys): RetentionStore {
     },
     async note(scope, entry) {
       await db.write(scope, noteSweep, { ...keyOf(scope), ...entry })
+    },
+    async failed({ tenant, environment }, name) {
+      await db.call(failed, { ofTenant: tenant, ofEnvironment: environment, class: name })
     },
     async due(limit) {
       const rows = await db.call(due, { limit })

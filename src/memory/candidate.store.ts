@@ -1,6 +1,6 @@
 /** What waits for the subject's word, what the subject has said about purposes, and who belongs where. */
 import type { Db } from '../db/port.ts'
-import type { ContentKeys } from '../db/seal.ts'
+import { type ContentKeys, openJson } from '../db/seal.ts'
 import type { Id } from '../kernel/ids.ts'
 import { hashJson } from '../kernel/canonical.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'
@@ -101,7 +101,7 @@ export function candidateStore(db: Db, keys: ContentKeys): CandidateStore {
     const { body, place: _, valueHash: __, ...rest } = row
     const known = rest as unknown as Omit<Question, 'entry' | 'hash'>
     const isOpen = known.status === 'pending'
-    const entry = isOpen ? (JSON.parse(Buffer.from(keys.open(tenant, body)).toString()) as unknown as Entry) : null
+    const entry = isOpen ? (openJson(keys, tenant, body) as unknown as Entry) : null
     return { ...known, entry, hash: entry ? shownHash(entry) : '' }
   }
   const listed = async (scope: Scope, filter: Asked & { id: string; after: string; limit: number }) =>

@@ -1,7 +1,6 @@
 /** Episodes that have ripened, and what they say. */
 import type { Db } from '../db/port.ts'
-import type { ContentKeys } from '../db/seal.ts'
-import type { Json } from '../kernel/json.ts'
+import { type ContentKeys, openJson } from '../db/seal.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { episodes, ripe } from './consolidate.sql.ts'
 import type { Episode } from './consolidate.ts'
@@ -50,7 +49,7 @@ export function consolidateStore(db: Db, keys: ContentKeys): ConsolidateStore {
       return rows.map(({ memory, value, ...row }) => ({
         ...row,
         memory: memory as MemoryId,
-        value: JSON.parse(Buffer.from(keys.open(scope.tenant, value)).toString()) as Json,
+        value: openJson(keys, scope.tenant, value),
       }))
     },
   }

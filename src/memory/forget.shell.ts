@@ -86,12 +86,21 @@ export async function reconcile(parts: Forgetting, scope: Walls): Promise<readon
 
 const BATCH = 20
 
-/** Carries on with what others have left. */
-export async function forgetDue(parts: Forgetting, signal: AbortSignal): Promise<number> {
+/** Carries on with what others have left. One that fails holds up nobody else. @throws Fault when the store is away */
+export async function forgetDue(
+  parts: Forgetting,
+  signal: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<number> {
   const due = await parts.store.due(BATCH)
   for (const { id, ...scope } of due) {
     if (signal.aborted) break
-    await carryOn(parts, scope, id)
+    try {
+      await carryOn(parts, scope, id)
+    } catch (error) {
+      onError(error)
+      await parts.store.failed(scope, id)
+    }
   }
   return due.length
 }

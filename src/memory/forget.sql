@@ -90,6 +90,10 @@ from plimsoll.deletion_part p where p.tenant_id = :tenant::text and p.deletion_i
 -- crosses tenants: where something is left to do, and no content
 select tenant as "tenant!", environment as "environment!", id as "id!" from plimsoll.deletion_due(:limit::int);
 
+-- name: failDeletion
+-- without a parameter that names its tenant: the keys of it may be what is missing
+select plimsoll.deletion_failed(:ofTenant::text, :ofEnvironment::text, :id::text) as "taken!";
+
 -- name: forgetVersions
 update plimsoll.memory_version v set value = null, value_hash = '' from plimsoll.memory m
 where m.tenant_id = :tenant::text and m.environment = :environment::text and m.status = 'deleted' and v.tenant_id = m.tenant_id

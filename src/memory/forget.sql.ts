@@ -232,6 +232,23 @@ export const dueDeletions: Statement<DueDeletionsParams, DueDeletionsRow> = {
   params: ['limit'],
 }
 
+export interface FailDeletionParams {
+  readonly ofTenant: string
+  readonly ofEnvironment: string
+  readonly id: string
+}
+export interface FailDeletionRow {
+  readonly taken: number
+}
+/**
+ * without a parameter that names its tenant: the keys of it may be what is missing
+ */
+export const failDeletion: Statement<FailDeletionParams, FailDeletionRow> = {
+  name: 'forget_failDeletion_4dbd6699',
+  text: `select plimsoll.deletion_failed($1::text, $2::text, $3::text) as "taken"`,
+  params: ['ofTenant', 'ofEnvironment', 'id'],
+}
+
 export interface ForgetVersionsParams {
   readonly tenant: string
   readonly environment: string

@@ -1,6 +1,6 @@
 /** Forgetting as statements: each may run again, and counts what it removed. */
 import type { Db } from '../db/port.ts'
-import type { ContentKeys } from '../db/seal.ts'
+import { type ContentKeys, openJson } from '../db/seal.ts'
 import { hashBytes } from '../kernel/canonical.ts'
 import type { FaultCode } from '../kernel/fault.ts'
 import type { Id, RunId } from '../kernel/ids.ts'
@@ -20,6 +20,7 @@ import {
   dueDeletions,
   entomb,
   entombMemory,
+  failDeletion,
   forgetCalls,
   forgetCandidates,
   forgetMessageBodies,
@@ -101,6 +102,8 @@ export interface ForgetStore {
   parts(scope: Walls, id: DeletionId): Promise<readonly DeletionPart[]>
   /** The legal hold that covers a subject; null when nothing does. */
   held(scope: Walls, subject: string): Promise<string | null>
+  /** Nobody could even look at it: it is due again later. Needs no key of its tenant. */
+  failed(scope: Walls, id: DeletionId): Promise<void>
   due(limit: number): Promise<readonly (Walls & { readonly id: DeletionId })[]>
 
   /** Entombs one memory with all that it ever held. False when it is gone already. `marks` false: its value may be said again. */
@@ -173,8 +176,7 @@ const runsOf = (messages: readonly string[]): readonly string[] => [
 export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
   const walls = ({ tenant, environment }: Walls) => ({ tenant, environment })
   const seal = (tenant: string, text: string): Uint8Array => keys.seal(tenant, Buffer.from(text))
-  const open = (tenant: string, sealed: Uint8Array): Json =>
-    JSON.parse(Buffer.from(keys.open(tenant, sealed)).toString()) as Json
+  const open = (tenant: string, sealed: Uint8Array): Json => openJson(keys, tenant, sealed)
   const view = (row: DeletionsRow): Deletion => row as unknown as Deletion
   const refOf = (ref: string): CallPlace | null => {
     const [run, step, position] = ref.split('/')
@@ -196,6 +198,8 @@ export function forgetStore(db: Db, keys: ContentKeys): ForgetStore {
     parts: (scope, id) => db.read(scope, partsOf, { tenant: scope.tenant, id }),
     dropNeighbours: async (scope) => (await db.write(scope, dropNeighbours, walls(scope))).map((row) => row.id),
     held: async (scope, subject) => (await db.read(scope, heldBy, { ...walls(scope), subject }))[0]?.id ?? null,
+    failed: async ({ tenant, environment }, id) =>
+      void (await db.call(failDeletion, { ofTenant: tenant, ofEnvironment: environment, id })),
     due: async (limit) => (await db.call(dueDeletions, { limit })).map((row) => ({ ...row, id: row.id as DeletionId })),
 
     async entombMemory(scope, id, { audit, actor, actorKind }, marks) {

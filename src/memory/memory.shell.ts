@@ -128,7 +128,7 @@ export function memoryOf(parts: MemoryParts): Memory {
     centre: centreOf({ ...parts, memories, candidates, forgetting, remembering }),
     outdate: async (scope, fact, by) => parts.outdated(scope, await memories.authorityChanged(scope, fact, by)),
     forgetting: (everyMs, onError) =>
-      looping(clock, everyMs * LOOKS_OF_RELAY, (signal) => forgetDue(forgetting, signal), onError),
+      looping(clock, everyMs * LOOKS_OF_RELAY, (signal) => forgetDue(forgetting, signal, onError), onError),
     keeping(everyMs, onError) {
       const turn = rounds(kept, onError)
       let nextAt = 0

@@ -1,6 +1,6 @@
 /** Keys of callers and the answers that belong to them (A13). */
 import type { Db } from '../db/port.ts'
-import type { ContentKeys } from '../db/seal.ts'
+import { type ContentKeys, openJson } from '../db/seal.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { claimKey, completeKey, forgetKeys, releaseKey } from './idempotency.sql.ts'
@@ -56,7 +56,7 @@ export function idempotencyStore(db: Db, keys: ContentKeys): IdempotencyStore {
       if (!row) return { state: 'in_flight' }
       if (row.bodyHash !== bodyHash || row.operation !== claim.operation) return { state: 'other_body' }
       if (row.status !== null && row.response) {
-        const body = JSON.parse(Buffer.from(keys.open(scope.tenant, row.response)).toString()) as Json
+        const body = openJson(keys, scope.tenant, row.response)
         return { state: 'answered', status: row.status, body }
       }
       const mine = row.response !== null && Buffer.from(claim.token).equals(row.response)

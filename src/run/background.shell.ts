@@ -10,7 +10,7 @@ import {
   type Summarising,
 } from '../context/summary.shell.ts'
 import type { SummaryCount, SummaryStore } from '../context/summary.store.ts'
-import { Fault } from '../kernel/fault.ts'
+import { Fault, isUnreachable } from '../kernel/fault.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Actor } from '../kernel/scope.ts'
 import { scopeOf } from '../request/actor.ts'
@@ -49,6 +49,8 @@ export const errandAgentsOf = (agents: readonly Agent[]): ReadonlyMap<string, Ag
 
 /** Ends that were not seen to yet, in a process whose database is away: the next end of a conversation counts as well. */
 const MOST_NOTED = 10_000
+/** In one look: more are tried at the next, since it may be the store that is away. */
+const MOST_AWAY = 20
 
 export function backgroundOf(parts: Parts): Background {
   const { store, summaries, served, ids, random, scan } = parts
@@ -84,6 +86,20 @@ export function backgroundOf(parts: Parts): Background {
     },
   }
   const noted: Run[] = []
+  async function seeTo(run: Run): Promise<false> {
+    if (isErrandAgent(run.agent)) await store.wake(run.key, run.key.run)
+    else {
+      await considerSummary(summarising, run.key, run.session)
+      await considerExtraction(extracting, run.key, run.session)
+    }
+    return false
+  }
+  /** One that always fails holds up nobody: it is left, and what is only out of reach for now goes behind the others. */
+  function leftUndone(run: Run, error: unknown): boolean {
+    parts.onError(error)
+    if (isUnreachable(error)) noted.push(run)
+    return isUnreachable(error)
+  }
   return {
     moved(run) {
       const agent = served.get(run.agent)
@@ -92,13 +108,11 @@ export function backgroundOf(parts: Parts): Background {
     },
     start: (everyMs) =>
       startErrands(errands, everyMs, async () => {
-        for (let run = noted[0]; run; run = noted[0]) {
-          if (isErrandAgent(run.agent)) await store.wake(run.key, run.key.run)
-          else {
-            await considerSummary(summarising, run.key, run.session)
-            await considerExtraction(extracting, run.key, run.session)
-          }
-          noted.shift()
+        const end = noted.length
+        for (let seen = 0, away = 0; seen < end && away < MOST_AWAY; seen++) {
+          const run = noted.shift()
+          const isBack = run && (await seeTo(run).catch((error: unknown) => leftUndone(run, error)))
+          if (isBack) away += 1
         }
       }),
     async forget(scope, forgotten) {

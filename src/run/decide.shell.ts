@@ -22,7 +22,8 @@ import type { Report } from './report.ts'
 import type { Egress } from '../tool/egress/egress.shell.ts'
 import type { AuditEntry, RunStore } from './run.store.ts'
 import { servicesFor, type ToolServices } from './services.shell.ts'
-import { readSnapshot } from './snapshot.ts'
+import { withoutDamage } from './damaged.ts'
+import { readSnapshot, type SnapshotRows } from './snapshot.ts'
 import { isFinal, type Run } from './state.ts'
 
 export interface Deciding {
@@ -167,7 +168,7 @@ export async function cancelRun(
   const scope = scopeOf(actor)
   let unheard: Fault | null = null
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
-    const found = await snapshot(parts, scope, run)
+    const found = await snapshot(parts, scope, run, true)
     if (!found || (actor.kind === 'end_user' && found.run.user !== actor.user)) throw new Fault('not_found')
     // our own mark, whose reply was lost, is no conflict
     if (unheard !== null && found.run.cancel) return found.run
@@ -210,7 +211,7 @@ export async function moveIdle(
   audit?: AuditEntry,
 ): Promise<Run> {
   for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
-    const found = await snapshot(parts, scope, run)
+    const found = await snapshot(parts, scope, run, true)
     if (!found) throw new Fault('not_found')
     const made = report(found.run, found.agent)
     const moved = made && step(found.run, made)
@@ -231,15 +232,23 @@ export async function moveIdle(
   throw new Fault('conflict')
 }
 
+/** `despiteDamage`: what cannot be opened is not needed, since the run is only to end or to be told what happened. */
 async function snapshot(
   parts: Deciding,
   scope: Scope,
   run: RunId,
+  despiteDamage = false,
 ): Promise<{ readonly run: Run; readonly agent: Agent } | null> {
   const key = { tenant: scope.tenant, environment: scope.environment, run }
   const rows = await parts.runs.load(key)
   if (!rows) return null
   const agent = parts.agents.get(rows.run.agent)
   if (!agent) throw new Fault('not_found', 'This program does not know the agent of the run.')
-  return { run: readSnapshot(rows, key, agent, parts.sealer).run, agent }
+  const read = (from: SnapshotRows): Run => readSnapshot(from, key, agent, parts.sealer).run
+  try {
+    return { run: read(rows), agent }
+  } catch (error) {
+    if (!despiteDamage || !Fault.is(error) || error.code !== 'content_damaged') throw error
+    return { run: read(withoutDamage(rows, key, parts.sealer)), agent }
+  }
 }

@@ -10,6 +10,7 @@ import type { Agent } from './agent.ts'
 import {
   delayMs,
   errandAgent,
+  type ErrandId,
   type ErrandFinal,
   type ErrandKind,
   type ErrandSource,
@@ -54,10 +55,20 @@ export async function doErrands(parts: Errands, signal: AbortSignal): Promise<nu
   for (const { id, ...scope } of due) {
     if (signal.aborted) break
     const next = { workSession: parts.ids.next('ses'), run: parts.ids.next('run'), holdMs: HOLD_MS }
-    const errand = await parts.store.take(scope, id, next)
-    if (errand) await goOn(parts, scope, errand).catch((error: unknown) => stopped(parts, scope, errand, error))
+    const errand = await parts.store.take(scope, id, next).catch((error: unknown) => notTaken(parts, scope, id, error))
+    if (!errand) continue
+    await goOn(parts, scope, errand)
+      .catch((error: unknown) => stopped(parts, scope, errand, error))
+      .catch(parts.onError)
   }
   return due.length
+}
+
+/** The keys of its tenant cannot be had: the errands of others wait for nobody. @throws Fault when the store is away */
+async function notTaken(parts: Errands, scope: Walls, id: ErrandId, error: unknown): Promise<null> {
+  await parts.store.failed(scope, id)
+  parts.onError(new Fault(Fault.is(error) ? error.code : 'internal', `The errand ${id} cannot be taken.`))
+  return null
 }
 
 /**

@@ -15,6 +15,10 @@ where e.tenant_id = :tenant::text and e.session_id = :session::text and e.kind =
 -- crosses tenants: where something is left to do, and no content
 select tenant as "tenant!", environment as "environment!", id as "id!" from plimsoll.errand_due(:limit::int);
 
+-- name: failErrand
+-- without a parameter that names its tenant: the keys of it may be what is missing
+select plimsoll.errand_failed(:ofTenant::text, :ofEnvironment::text, :id::text) as "taken!";
+
 -- name: takeErrand
 -- Whoever takes it has it for a while, for longer each time that nothing came of it. One that is due gets the names of its next attempt before anything is done, so that the
 -- attempt is found again whoever dies.

@@ -64,6 +64,23 @@ export const dueErrands: Statement<DueErrandsParams, DueErrandsRow> = {
   params: ['limit'],
 }
 
+export interface FailErrandParams {
+  readonly ofTenant: string
+  readonly ofEnvironment: string
+  readonly id: string
+}
+export interface FailErrandRow {
+  readonly taken: number
+}
+/**
+ * without a parameter that names its tenant: the keys of it may be what is missing
+ */
+export const failErrand: Statement<FailErrandParams, FailErrandRow> = {
+  name: 'errand_failErrand_c6e7a6d6',
+  text: `select plimsoll.errand_failed($1::text, $2::text, $3::text) as "taken"`,
+  params: ['ofTenant', 'ofEnvironment', 'id'],
+}
+
 export interface TakeErrandParams {
   readonly holdMs: number
   readonly workSession: string

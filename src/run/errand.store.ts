@@ -14,6 +14,7 @@ import {
   errandRun,
   errandsToClear,
   errandsUnderWay,
+  failErrand,
   leaveErrands,
   openErrand,
   restErrand,
@@ -47,6 +48,8 @@ export interface ErrandStore {
     id: ErrandId,
     next: { readonly workSession: SessionId; readonly run: RunId; readonly holdMs: number },
   ): Promise<Errand | null>
+  /** Nobody could even take it: it is looked at again later. Needs no key of its tenant. */
+  failed(scope: Walls, id: ErrandId): Promise<void>
   /** The run of an errand has moved: look now. */
   wake(scope: Walls, run: RunId): Promise<void>
   /** False when this attempt is under way no more. */
@@ -88,6 +91,8 @@ export function errandStore(db: Db, keys: ContentKeys): ErrandStore {
       const [row] = await db.write(scope, takeErrand, { ...walls(scope), id, ...next })
       return row ? (row as Errand) : null
     },
+    failed: async ({ tenant, environment }, id) =>
+      void (await db.call(failErrand, { ofTenant: tenant, ofEnvironment: environment, id })),
     wake: async (scope, run) => void (await db.write(scope, wakeErrand, { tenant: scope.tenant, run })),
     rest: async (scope, { id, run }, ms) =>
       (await db.write(scope, restErrand, { tenant: scope.tenant, id, run, ms })).length > 0,

@@ -14,6 +14,7 @@ import type { Acted, Acting, ActParts, Signals, Work } from './acting.ts'
 import { type Ahead, readAhead, withReads } from './ahead.shell.ts'
 import { type Agent, unknownAgent } from './agent.ts'
 import { linkedAnew } from './compensate.shell.ts'
+import { withoutDamage } from './damaged.ts'
 import { throwIfHandedBack } from './handback.ts'
 import { MOST_CONFLICTS } from './loops.ts'
 import { step } from './machine.ts'
@@ -189,21 +190,23 @@ export async function handBack(parts: Driving, lease: Lease, memory: Memory): Pr
 
 /**
  * Gives a run back that cannot be driven here: its rows are damaged, or the program is wrong. It is counted as an
- * attempt; the last one ends the run, so that it neither loops nor blocks its conversation (L4).
+ * attempt; the last one ends the run, so that it neither loops nor blocks its conversation (L4). What is damaged is not
+ * needed for that. @throws Fault when the run is still ours: it is to be laid down without a look at it
  */
 export async function surrender(parts: Driving, lease: Lease): Promise<void> {
   const rows = await parts.runs.load(lease)
   if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return
   const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
-  // without the transcript and the rules, which may be what is damaged
-  const { run, leftMs } = readSnapshot({ ...rows, messages: [], rules: [] }, lease, agent, parts.sealer)
-  const action = next(run, leftMs)
-  const report: Report =
-    action.do === 'end'
-      ? { kind: 'ended', reason: action.reason }
-      : action.do === 'give_up'
-        ? { kind: 'effect_unknown', position: action.call.position }
-        : { kind: 'lease_lost' }
-  const moved = step(run, report)
-  if (!('refused' in moved)) await parts.runs.commit(lease, run, moved)
+  const { run, leftMs } = readSnapshot(withoutDamage(rows, lease, parts.sealer), lease, agent, parts.sealer)
+  const moved = surrendered(run, next(run, leftMs))
+  const { applied } = await parts.runs.commit(lease, run, moved)
+  if (!applied) throw new Fault('conflict')
+}
+
+/** Nothing is begun, sent or asked: it ends, or rests for whom it waits for, or is tried again. */
+function surrendered(run: Run, action: Action): Moved {
+  if (action.do === 'end') return move(run, { kind: 'ended', reason: action.reason })
+  if (action.do === 'give_up') return move(run, { kind: 'effect_unknown', position: action.call.position })
+  const rested = action.do === 'park' ? move(run, { kind: 'parked' }) : null
+  return rested && rested.run.status !== 'running' ? rested : move(run, { kind: 'lease_lost' })
 }

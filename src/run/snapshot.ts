@@ -12,7 +12,7 @@ import type { Json } from '../kernel/json.ts'
 import type { Labels } from '../kernel/labels.ts'
 import { openRule, type Rule, ruleText, type SealedRule } from '../memory/procedure.ts'
 import type { Contract, ToolOutcome } from '../tool/contract.ts'
-import type { ContentKeys } from '../db/seal.ts'
+import { type ContentKeys, openJson } from '../db/seal.ts'
 import type { Agent } from './agent.ts'
 import { DEFAULT_BREAKER, pastOf } from './breaker.ts'
 import { hashBody } from './encode.ts'
@@ -133,9 +133,9 @@ export interface Snapshot {
   readonly isAlone: boolean
 }
 
+/** @throws Fault `content_damaged` · `content_destroyed` */
 export function readSnapshot(rows: SnapshotRows, key: RunKey, agent: Agent, keys: ContentKeys): Snapshot {
-  const open = (sealed: string): unknown =>
-    JSON.parse(Buffer.from(keys.open(key.tenant, Buffer.from(sealed, 'base64'))).toString())
+  const open = (sealed: string): unknown => openJson(keys, key.tenant, Buffer.from(sealed, 'base64'))
   const unveil = (text: string): string => keys.unveil(key.tenant, text)
   const { run: r } = rows
   const transcript = rows.messages.map((m): TranscriptMessage => {

@@ -14,6 +14,7 @@ import {
   drivenRuns,
   enlistWorker,
   forgetOldWorkers,
+  layDownRun,
   type Lease,
   reapRuns,
   renewLease,
@@ -173,10 +174,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     const { signal, firm, patient, owned } = controllers
     const signals = { signal: signal.signal, firm: firm.signal, patient: patient.signal, owned: owned.signal }
     const where = { tenant: lease.tenant, run: lease.run }
+    /** Since when nothing of the run could be read or stored. */
+    let silentSince: number | null = null
     const parts: Driving = {
       ...driving,
       leaseUntil: () => (lease.worker === worker ? leaseUntil : 0),
       leaving(isLast) {
+        silentSince = null
         if (!isLast) leaving.delete(lease.run)
         else {
           leaving.add(lease.run)
@@ -198,11 +202,28 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         }
         leaving.delete(lease.run)
         onError(error, where)
+        if (isUnreachable(error)) silentSince ??= clock.monotonic()
+        else silentSince = null
+        // a store that renews the lease is there: what is out of reach for so long are the keys of this tenant alone
+        const isSilent = silentSince !== null && clock.monotonic() - silentSince > leaseMs && believesInLease()
+        const isStuck = isSilent || (broken && !isUnreachable(error))
+        if (isStuck && (await layDown(lease, where))) return
         // a database that was away changes nothing: the run is still ours, and what is stored says where to go on
         broken ||= !isUnreachable(error)
         await clock.sleep(RETRY_MS, owned.signal).catch(() => {})
         if (stopping.signal.aborted) return
       }
+    }
+  }
+
+  /** Nobody can drive it or end it now: its place is for others, and it is looked at again later. */
+  const layDown = async (lease: Lease, where: { readonly tenant: string; readonly run: string }): Promise<boolean> => {
+    try {
+      await layDownRun(db, lease)
+      return true
+    } catch (error) {
+      onError(error, where)
+      return false
     }
   }
 

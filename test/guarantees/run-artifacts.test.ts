@@ -15,6 +15,10 @@ import { plainSealer } from '../../src/db/seal.ts'
 import { ENGINES, isFirst, openStore, type TestStore } from '../setup/engines.ts'
 import { person, play, type Said } from '../setup/stage.ts'
 
+const thrown = (error: unknown): never => {
+  throw error
+}
+
 const MOST = 2_048
 const SECRET = 'sk-vault-of-acme-0042'
 const none = { type: 'object', properties: {}, additionalProperties: false } as const
@@ -132,7 +136,12 @@ describe.each(ENGINES)('large results on the %s store', (engine) => {
     await expect(acting.runtime.reads.artifact(person(), lost?.id as 'art_')).rejects.toMatchObject({
       code: 'not_found',
     })
-    const sweeping = { objects, artifacts: artifactStore(store.db, plainSealer), clock: acting.runtime.clock }
+    const sweeping = {
+      objects,
+      artifacts: artifactStore(store.db, plainSealer),
+      clock: acting.runtime.clock,
+      onError: thrown,
+    }
     expect(await sweepObjects(sweeping)).toBe(0)
     expect(await sweepObjects(sweeping, -1)).toBe(1)
     expect(await objects.get(String(lost?.key))).toBeNull()

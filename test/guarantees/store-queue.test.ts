@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { WorkerId } from '../../src/kernel/ids.ts'
 import { claimRuns, enlistWorker, reapRuns, renewLease, retireWorker } from '../../src/journal/lease.store.ts'
 import { ENGINES, openStore, type TestStore } from '../setup/engines.ts'
-import { CLAIM, DRIVEN, REAP } from '../setup/queue-guards.ts'
+import { CLAIM, DRIVEN, LAY_DOWN, REAP } from '../setup/queue-guards.ts'
 import { commit, runOf, seedRun, seedWorker, submission, submit, transition, unique, VERSION } from '../setup/seed.ts'
 
 describe.each(ENGINES)('the queue on %s', (engine) => {
@@ -16,6 +16,8 @@ describe.each(ENGINES)('the queue on %s', (engine) => {
   it.each(CLAIM)('L2 A4 what a claim takes and what it leaves: $name', (guard) => guard.run(store))
 
   it.each(REAP)('L2 L4 only the runs of the dead go back: $name', (guard) => guard.run(store))
+
+  it.each(LAY_DOWN)('L4 a run that nobody can drive or end gives its place back: $name', (guard) => guard.run(store))
 
   it.each(DRIVEN)('A4 a cancel reaches the process that drives the run: $name', (guard) => guard.run(store))
 

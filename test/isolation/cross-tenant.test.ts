@@ -36,9 +36,11 @@ const CROSSING_FUNCTIONS = [
   'abandon',
   'claim',
   'deletion_due',
+  'deletion_failed',
   'destroy_tenant',
   'driven',
   'errand_due',
+  'errand_failed',
   'forget_calls',
   'forget_messages',
   'forget_session',
@@ -50,12 +52,13 @@ const CROSSING_FUNCTIONS = [
   'restore',
   'restore_entries',
   'retention_due',
+  'retention_failed',
   'sweep',
 ]
 
 /** They set the wall themselves, from the keys or the tenant that the caller hands in. */
 const WALLED =
-  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|drop_session|sweep|tell|attend|forget_messages|forget_calls|forget_session|destroy_tenant)\(/
+  /plimsoll\.(step|start|decide|cancel|submit|load|open_session|close_session|drop_session|sweep|tell|attend|lay_down|retention_failed|errand_failed|deletion_failed|forget_messages|forget_calls|forget_session|destroy_tenant)\(/
 
 interface Block {
   readonly id: string

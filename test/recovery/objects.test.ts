@@ -19,6 +19,10 @@ import { operator } from '../setup/relay.ts'
 import { type S3Server, startS3 } from '../setup/s3.ts'
 import { person, play, type Said } from '../setup/stage.ts'
 
+const thrown = (error: unknown): never => {
+  throw error
+}
+
 const DAY = 86_400_000
 const PROGRAM = fileURLToPath(new URL('./objects.worker.ts', import.meta.url))
 const none = { type: 'object', properties: {}, additionalProperties: false } as const
@@ -112,7 +116,8 @@ describe('large results past their days', { timeout: 120_000 }, () => {
     const objects = s3Objects({ url: server.url, ...server.keys })
     const { runtime, gone, stays } = await twins(store, objects)
     const artifacts = artifactStore(store.db, plainSealer)
-    const sweep = (objects: ObjectStore) => sweepObjects({ objects, artifacts, clock: runtime.clock }, -1)
+    const sweep = (objects: ObjectStore) =>
+      sweepObjects({ objects, artifacts, clock: runtime.clock, onError: thrown }, -1)
     expect(await sweep(objects)).toBe(0)
     await runtime.retention.set(operator('acme'), 'artifact', 10, 'policy 9')
     await runtime.retention.run(operator('acme'), false)
@@ -130,7 +135,7 @@ describe('large results past their days', { timeout: 120_000 }, () => {
     const objects = folderObjects(join(root, 'held'))
     const { runtime, gone } = await twins(store, objects)
     const artifacts = artifactStore(store.db, plainSealer)
-    const sweep = () => sweepObjects({ objects, artifacts, clock: runtime.clock }, -1)
+    const sweep = () => sweepObjects({ objects, artifacts, clock: runtime.clock, onError: thrown }, -1)
     await store.admin(`update plimsoll.artifact set expires_at = now() - interval '1 second' where id = $1`, [gone.id])
     const hold = await runtime.retention.hold(operator('acme'), 'ann', 'case 5')
     expect(await sweep()).toBe(0)

@@ -6,7 +6,7 @@
 import type { Guard } from './guards.ts'
 import { DECIDE, START_CONSENT, START_LEASE } from './effect-guards.ts'
 import { CANCEL, CLOSE, COMMIT_BUDGET, COMMIT_LEASE, COMMIT_STATE, COMMIT_WALL, DROP, OPEN, SUBMIT } from './guards.ts'
-import { CLAIM, DRIVEN, LOCKS, REAP } from './queue-guards.ts'
+import { CLAIM, DRIVEN, LAY_DOWN, LOCKS, REAP } from './queue-guards.ts'
 import { OUTBOX_CLAIM, OUTBOX_LOOK, OUTBOX_SHARE } from './relay-guards.ts'
 import { SWEEP } from './retention-guards.ts'
 import { ABANDON, ALONE, ATTEND, RESTING } from './attention-guards.ts'
@@ -38,6 +38,7 @@ export const PROBES = {
   submit: [...SUBMIT, ...RESTING],
   claim: [...CLAIM, ...LOCKS],
   reap: REAP,
+  lay_down: LAY_DOWN,
   close_session: CLOSE,
   drop_session: DROP,
   open_session: OPEN,
@@ -63,6 +64,7 @@ const cancel = of('cancel')
 const submit = of('submit')
 const claim = of('claim')
 const reap = of('reap')
+const layDown = of('lay_down')
 const close = of('close_session')
 const open = of('open_session')
 const drop = of('drop_session')
@@ -392,6 +394,13 @@ export const MUTATIONS: readonly Mutation[] = [
   reap('does not count the loss', ', attempts = r.attempts + 1'),
   reap('does not raise the version', 'version = r.version + 1, attempts', 'attempts'),
   reap('knows no limit', 'limit p_limit'),
+
+  layDown('lets the fenced lay down', ' and x.epoch = p_epoch'),
+  layDown('lets others lay down', ' and x.worker_id = p_worker'),
+  layDown('does not count the loss', 'attempts = x.attempts + 1, '),
+  layDown('does not raise the version', 'version = x.version + 1,\n    attempts', 'attempts'),
+  layDown('looks again at once', 'now() + least(2 ^ least(x.attempts, 20), 300)', 'now() + least(0, 300)'),
+  layDown('waits for ever', 'least(2 ^ least(x.attempts, 20), 300)', '(2 ^ least(x.attempts, 20))'),
 
   driven('tells of runs of others', 'r.worker_id = p_worker and'),
   driven('tells of every run as canceled', 'r.cancel_cause is not null', 'true'),

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { TestStore } from './engines.ts'
 import type { WorkerId } from '../../src/kernel/ids.ts'
-import { claimRuns, drivenRuns, reapRuns } from '../../src/journal/lease.store.ts'
+import { claimRuns, drivenRuns, type Lease, layDownRun, reapRuns } from '../../src/journal/lease.store.ts'
 import { type Guard, guard } from './guards.ts'
 import { change } from './rows.ts'
 import { commit, EPOCH, ms, runOf, seedRun, seedWorker, transition, unique, VERSION } from './seed.ts'
@@ -147,6 +147,49 @@ export const REAP: readonly Guard[] = [
     for (let i = 0; i < 3; i++) await seedRun(store, { worker_id: unique('wrk_gone') })
     expect(await reapRuns(store.db, 2)).toBe(2)
     expect(await reapRuns(store.db, 2)).toBe(1)
+  }),
+]
+
+/** As the worker of the run does it, or with what is not true of it. */
+const layDown = (store: TestStore, key: Awaited<ReturnType<typeof seedRun>>, other: Partial<Lease> = {}) =>
+  layDownRun(store.db, { ...key, epoch: EPOCH, ...other } as unknown as Lease)
+const dueIn = async (store: TestStore, run: string): Promise<number> => {
+  const [row] = await store.admin(
+    'select extract(epoch from due_at - now())::float8 as seconds from plimsoll.run where id = $1',
+    [run],
+  )
+  return Number(row?.seconds)
+}
+
+export const LAY_DOWN: readonly Guard[] = [
+  guard('a worker lets go of its own run, counted and due later', async (store) => {
+    const key = await seedRun(store)
+    expect(await layDown(store, key)).toBe(true)
+    const back = { status: 'queued', worker_id: null, attempts: 1, version: VERSION + 1, epoch: EPOCH }
+    expect(await runOf(store, key)).toMatchObject(back)
+    expect(await dueIn(store, key.run)).toBeGreaterThan(0)
+    expect(await dueIn(store, key.run)).toBeLessThanOrEqual(1)
+    expect(await layDown(store, key)).toBe(false)
+  }),
+  guard('later each time, and never later than five minutes', async (store) => {
+    for (const [attempts, least, most] of [
+      [4, 10, 16],
+      [40, 290, 300],
+    ] as const) {
+      const key = await seedRun(store, { attempts })
+      expect(await layDown(store, key)).toBe(true)
+      expect(await dueIn(store, key.run)).toBeGreaterThan(least)
+      expect(await dueIn(store, key.run)).toBeLessThanOrEqual(most)
+    }
+  }),
+  guard('what was taken over, or is of another, stays', async (store) => {
+    const [key, other] = [await seedRun(store), await seedRun(store)]
+    expect(await layDown(store, key, { epoch: EPOCH - 1 })).toBe(false)
+    expect(await layDown(store, key, { worker: (await seedWorker(store)) as WorkerId })).toBe(false)
+    expect(await layDown(store, key, { tenant: 'nobody' })).toBe(false)
+    expect(await layDown(store, key, { environment: 'staging' })).toBe(false)
+    for (const one of [key, other])
+      expect(await runOf(store, one)).toMatchObject({ status: 'running', version: VERSION })
   }),
 ]
 

@@ -4,7 +4,7 @@
  * F1  the order is total and repeatable   F2  the filter comes before the ranking   F3  the index decides nothing
  */
 import type { Db } from '../../db/port.ts'
-import type { ContentKeys } from '../../db/seal.ts'
+import { type ContentKeys, openJson } from '../../db/seal.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { MemoryId, MemoryKind, MemoryLayer } from '../entry.ts'
@@ -98,7 +98,7 @@ export function recallStore(db: Db, keys: ContentKeys, lexer: string): RecallSto
   const answerOf = (tenant: string, rows: readonly RecallRow[]): Answer => ({
     memories: rows.map(({ value, eligible: _, ...row }) => ({
       ...(row as unknown as Omit<Recalled, 'value'>),
-      value: JSON.parse(Buffer.from(keys.open(tenant, value)).toString()) as Json,
+      value: openJson(keys, tenant, value),
     })),
     eligible: rows[0]?.eligible ?? 0,
   })

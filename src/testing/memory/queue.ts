@@ -1,10 +1,11 @@
 /** The queue and its leases, as `plimsoll.claim`, `driven` and `reap` keep them. */
-import { abandon, claim, driven, enlist, forgetWorkers, reap, renew, retire } from '../../journal/lease.sql.ts'
+import { abandon, claim, driven, enlist, forgetWorkers, layDown, reap, renew, retire } from '../../journal/lease.sql.ts'
 import type { RunRow, WorkerRow } from './rows.ts'
 import type { Tables } from './tables.ts'
 import { type Guards, isActive, on, passes, type Verbs } from './verb.ts'
 
 const DAY_MS = 86_400_000
+const LONGEST_MS = 300_000
 
 export interface Claiming {
   readonly tables: Tables
@@ -93,6 +94,21 @@ export function addQueue(verbs: Verbs, guards: QueueGuards): void {
         attempts: q.attempts + 1,
       })
     return [{ taken: lost.length }]
+  })
+  on(verbs, layDown, (tables, { ofTenant, ofEnvironment, run: id, worker, epoch }) => {
+    const mine = [...tables.run.all()].find(
+      (r) => r.tenant_id === ofTenant && r.environment === ofEnvironment && r.id === id && r.worker_id === worker,
+    )
+    if (mine?.status !== 'running' || mine.epoch !== epoch) return [{ taken: 0 }]
+    tables.run.change(mine, {
+      status: 'queued',
+      wait_reason: null,
+      worker_id: null,
+      due_at: tables.now() + Math.min(1_000 * 2 ** mine.attempts, LONGEST_MS),
+      version: mine.version + 1,
+      attempts: mine.attempts + 1,
+    })
+    return [{ taken: 1 }]
   })
   on(verbs, abandon, (tables, { limit }) => {
     const now = tables.now()

@@ -7,6 +7,8 @@ export interface SweepParts {
   readonly objects: ObjectStore
   readonly artifacts: Pick<ArtifactStore, 'drop'>
   readonly clock: Clock
+  /** What of one tenant could not be swept now; the others are. */
+  readonly onError: (error: unknown) => void
 }
 
 /**
@@ -33,9 +35,16 @@ export async function sweepObjects(parts: SweepParts, afterMs = SWEEP_AFTER_MS):
   return removed
 }
 
-async function drop({ objects, artifacts }: SweepParts, walls: string, keys: readonly string[]): Promise<number> {
+async function drop(
+  { objects, artifacts, onError }: SweepParts,
+  walls: string,
+  keys: readonly string[],
+): Promise<number> {
   const [tenant = '', environment = ''] = walls.split('/')
-  const dropped = await artifacts.drop({ tenant, environment }, keys)
+  const dropped = await artifacts.drop({ tenant, environment }, keys).catch((error: unknown) => {
+    onError(error)
+    return []
+  })
   for (const key of dropped) await objects.delete(key)
   return dropped.length
 }

@@ -232,6 +232,7 @@ function folderAt(home: string, keeping: FolderKeeping): Folder {
 export async function sweepFolders(
   here: Folders,
   over: (walls: Omit<FolderAt, 'session'>, sessions: readonly string[]) => Promise<readonly string[]>,
+  onError: (error: unknown) => void,
 ): Promise<number> {
   const byWalls = new Map<string, FolderAt[]>()
   for (const at of await here.list()) {
@@ -240,12 +241,13 @@ export async function sweepFolders(
   }
   let removed = 0
   for (const group of byWalls.values()) {
-    const gone = new Set(
-      await over(
-        group[0] as FolderAt,
-        group.map((at) => at.session),
-      ),
-    )
+    const sessions = group.map((at) => at.session)
+    const ended = await over(group[0] as FolderAt, sessions).catch((error: unknown) => {
+      // what of one tenant is not known now is left, and that of others is not
+      onError(error)
+      return []
+    })
+    const gone = new Set<string>(ended)
     const leaving = group.filter((at) => gone.has(at.session))
     for (const at of leaving) await here.remove(at)
     removed += leaving.length

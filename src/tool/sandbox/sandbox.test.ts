@@ -142,7 +142,7 @@ describe('the folder of a conversation on disk', () => {
       asked.push(tenant)
       return tenant === 'acme' ? sessions : []
     }
-    expect(await sweepFolders(here, over)).toBe(1)
+    expect(await sweepFolders(here, over, () => {})).toBe(1)
     expect(asked.sort()).toEqual(['acme', 'birch'])
     expect(await here.list()).toEqual([other])
     expect(statSync(outside).size).toBe('of somebody else'.length)
