@@ -80,7 +80,7 @@ export function retentionStore(db: Db, keys: ContentKeys): RetentionStore {
   const keyOf = ({ tenant, environment }: Walls) => ({ tenant, environment })
   /** A statement of the tenant comes first: this may be the first act of the process for it, whose keys are not at hand yet. */
   const said = async (scope: Walls, by: Because) => {
-    await db.read(scope, holds, { tenant: scope.tenant })
+    await db.read(scope, rules, { tenant: scope.tenant })
     return { ...by, reason: keys.veil(scope.tenant, by.reason) }
   }
   return {
