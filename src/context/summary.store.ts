@@ -1,7 +1,8 @@
 /** Summaries as statements. Bodies are sealed; what was rejected or forgotten has none. */
 import { createHash } from 'node:crypto'
 import type { Db } from '../db/port.ts'
-import { type ContentKeys, openJson } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
+import { openJson } from '../kernel/sealed.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { Scope } from '../kernel/scope.ts'
 import type { MessageBody } from './message.ts'

@@ -5,7 +5,6 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import { Fault } from '../kernel/fault.ts'
-import type { Json } from '../kernel/json.ts'
 
 export interface Sealer {
   /** Equal lengths for equal lengths; never twice the same bytes. @throws Fault `content_destroyed` */
@@ -51,15 +50,4 @@ export const plainSealer: ContentKeys = {
       .digest(),
   veil: (_tenant, text) => text,
   unveil: (_tenant, veiled) => veiled,
-}
-
-/** A sealed value. @throws Fault `content_damaged`, without a word of what it holds · `content_destroyed` */
-export function openJson(keys: Sealer, tenant: string, sealed: Uint8Array): Json {
-  const text = Buffer.from(keys.open(tenant, sealed)).toString()
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    // the parser would tell what it has read
-    throw new Fault('content_damaged', 'Sealed content is no JSON.')
-  }
 }

@@ -1,6 +1,7 @@
 /** Confirmations: read under the tenant, decided in one statement that only one caller can win. */
 import type { Db } from '../db/port.ts'
-import { type ContentKeys, openJson } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
+import { openJson } from '../kernel/sealed.ts'
 import type { ConfirmationId, Id, RunId } from '../kernel/ids.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Actor, Scope } from '../kernel/scope.ts'

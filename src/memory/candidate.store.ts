@@ -1,6 +1,7 @@
 /** What waits for the subject's word, what the subject has said about purposes, and who belongs where. */
 import type { Db } from '../db/port.ts'
-import { type ContentKeys, openJson } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
+import { openJson } from '../kernel/sealed.ts'
 import type { Id } from '../kernel/ids.ts'
 import { hashJson } from '../kernel/canonical.ts'
 import type { ActorKind, Scope } from '../kernel/scope.ts'

@@ -1,6 +1,7 @@
 /** Episodes that have ripened, and what they say. */
 import type { Db } from '../db/port.ts'
-import { type ContentKeys, openJson } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
+import { openJson } from '../kernel/sealed.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { episodes, ripe } from './consolidate.sql.ts'
 import type { Episode } from './consolidate.ts'

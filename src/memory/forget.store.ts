@@ -1,6 +1,7 @@
 /** Forgetting as statements: each may run again, and counts what it removed. */
 import type { Db } from '../db/port.ts'
-import { type ContentKeys, openJson } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
+import { openJson } from '../kernel/sealed.ts'
 import { hashBytes } from '../kernel/canonical.ts'
 import type { FaultCode } from '../kernel/fault.ts'
 import type { Id, RunId } from '../kernel/ids.ts'

@@ -1,6 +1,7 @@
 /** Keys of callers and the answers that belong to them (A13). */
 import type { Db } from '../db/port.ts'
-import { type ContentKeys, openJson } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
+import { openJson } from '../kernel/sealed.ts'
 import type { Json } from '../kernel/json.ts'
 import type { Scope } from '../kernel/scope.ts'
 import { claimKey, completeKey, forgetKeys, releaseKey } from './idempotency.sql.ts'

@@ -4,7 +4,8 @@
  *
  * L4  a run ends, rests or is canceled also when its content is damaged; what it did stays told
  */
-import { type ContentKeys, openJson } from '../db/seal.ts'
+import type { ContentKeys } from '../db/seal.ts'
+import { openJson } from '../kernel/sealed.ts'
 import { Fault } from '../kernel/fault.ts'
 import type { ToolOutcome } from '../tool/contract.ts'
 import { refused } from './said.ts'

@@ -4,7 +4,8 @@
  * F1  the order is total and repeatable   F2  the filter comes before the ranking   F3  the index decides nothing
  */
 import type { Db } from '../../db/port.ts'
-import { type ContentKeys, openJson } from '../../db/seal.ts'
+import type { ContentKeys } from '../../db/seal.ts'
+import { openJson } from '../../kernel/sealed.ts'
 import type { Json } from '../../kernel/json.ts'
 import type { Scope } from '../../kernel/scope.ts'
 import type { MemoryId, MemoryKind, MemoryLayer } from '../entry.ts'
