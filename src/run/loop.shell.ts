@@ -194,13 +194,16 @@ export async function handBack(parts: Driving, lease: Lease, memory: Memory): Pr
  * needed for that. @throws Fault when the run is still ours: it is to be laid down without a look at it
  */
 export async function surrender(parts: Driving, lease: Lease): Promise<void> {
-  const rows = await parts.runs.load(lease)
-  if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return
-  const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
-  const { run, leftMs } = readSnapshot(withoutDamage(rows, lease, parts.sealer), lease, agent, parts.sealer)
-  const moved = surrendered(run, next(run, leftMs))
-  const { applied } = await parts.runs.commit(lease, run, moved)
-  if (!applied) throw new Fault('conflict')
+  // whoever cancels or is told something between the look and the commit moves the run as well
+  for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
+    const rows = await parts.runs.load(lease)
+    if (!rows || rows.run.epoch !== lease.epoch || rows.run.status !== 'running') return
+    const agent = parts.agents.get(rows.run.agent) ?? unknownAgent(rows.run.agent)
+    const { run, leftMs } = readSnapshot(withoutDamage(rows, lease, parts.sealer), lease, agent, parts.sealer)
+    const { applied } = await parts.runs.commit(lease, run, surrendered(run, next(run, leftMs)))
+    if (applied) return
+  }
+  throw new Fault('conflict')
 }
 
 /** Nothing is begun, sent or asked: it ends, or rests for whom it waits for, or is tried again. */
