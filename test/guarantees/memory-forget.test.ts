@@ -320,6 +320,22 @@ describe.each(ENGINES)('what is to be forgotten, on the %s store', (engine) => {
     expect(audits).toHaveLength(5)
   })
 
+  it('G6 H4 an export of a member holds nothing of what others know together with them', async () => {
+    const actor = ann()
+    const { memory } = stage.runtime
+    await remember(actor, 'tea')
+    const placeId = unique('crew')
+    await memory.join(operator, `group:${placeId}`, actor.user)
+    const id = (await remember(ann(), 'coffee'))!
+    await store.admin(
+      `update plimsoll.memory set scope = 'group', scope_id = $2, subject_id = '', permission_scope = '{member}' where id = $1`,
+      [id, placeId],
+    )
+    // it is there for the member, and is not theirs to take along
+    expect((await memory.list(actor, page)).items.map((m) => m.value).sort()).toEqual(['coffee', 'tea'])
+    expect((await memory.export(actor)).map((one) => one.memory.value)).toEqual(['tea'])
+  })
+
   it('G7 an operator sees facts, and a value only with a reason that stands in the audit', async () => {
     const actor = ann()
     const id = (await remember(actor, 'tea'))!
